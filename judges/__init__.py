@@ -1,0 +1,1 @@
+"""Model judges: is this statement true of this evidence?"""

@@ -1,0 +1,139 @@
+"""What a judge is asked: evidence, statements, prompt and model, and the key that names the question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Literal
+
+import orjson
+
+KEY_VERSION = 1
+"""Part of every key. Raised when the meaning of a key's fields changes."""
+
+SCHEMA_VERSION = 1
+"""Version of the reply schema of `judges.reply` (J2). Part of every key."""
+
+Calls = Literal["per_statement", "per_grader"]
+Output = Literal["auto", "json_schema", "tool", "text"]
+
+
+def canonical_json(value: object) -> bytes:
+    """`value` as UTF-8 JSON with sorted keys and no white space: equal values give equal bytes.
+
+    Raises:
+        orjson.JSONEncodeError: for NaN-free JSON types only; anything else is a programming error.
+    """
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def digest(data: bytes | str) -> str:
+    """SHA-256 of `data` in lower-case hex."""
+    return sha256(data.encode() if isinstance(data, str) else data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What of one conversation a judge is shown (J5).
+
+    Attributes:
+        text: the rendered evidence, one JSON line a turn, without its fence.
+        digest: SHA-256 hex of `text`.
+        turns: what each numbered turn holds, for checking citations; `turns[0]` is turn 1. Each is the
+            turn's strings (its words, the arguments and results of its tool calls), unescaped.
+    """
+
+    text: str
+    digest: str
+    turns: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A prompt as frozen in the plan.
+
+    Attributes:
+        name: file name, for people; not part of the key.
+        system: template of the system message.
+        user: template of the last message; `{evidence}` and `{statements}` are filled in one pass.
+        digest: SHA-256 hex over both templates.
+    """
+
+    name: str
+    system: str
+    user: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A model behind litellm, with everything about it that can change an answer.
+
+    Attributes:
+        name: litellm model name, `provider/model`.
+        api_base: base address of the server, or None for the provider's own.
+        params: parameters as sent, such as `temperature` and `max_tokens`.
+        output: how the reply is asked for; `auto` tries json_schema, json_object, then text.
+    """
+
+    name: str
+    api_base: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    output: Output = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeRequest:
+    """One question to a judge: are these statements true of this evidence?
+
+    Attributes:
+        evidence: what the judge is shown.
+        statements: the statements' texts, in order. In the request they are `s1`, `s2`, ... (J2a).
+        prompt: the prompt to fill.
+        model: the model to ask.
+        calls: `per_statement` (one statement) or `per_grader` (all of a grader's).
+        sample: 0 for the first draw; every further draw of the same question counts on.
+        require_citations: a quote that does not stand in its turn makes the reply malformed (J6).
+            Not in the key: it decides what is accepted, not what is asked.
+        correction: what was wrong with the previous reply (J3). Not in the key.
+        unit: what the question is asked for: conversation, grader, statement, judge and sample. Not in the key.
+    """
+
+    evidence: Evidence
+    statements: tuple[str, ...]
+    prompt: Prompt
+    model: Model
+    calls: Calls = "per_statement"
+    sample: int = 0
+    require_citations: bool = False
+    correction: str | None = None
+    unit: str = ""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The positional ids of the statements: `s1`, `s2`, ... (J2a)."""
+        return tuple(f"s{n}" for n in range(1, len(self.statements) + 1))
+
+    @property
+    def key_fields(self) -> dict[str, Any]:
+        """Everything that can change the answer, and nothing else (C6). JSON types only."""
+        return {
+            "api_base": self.model.api_base,
+            "calls": self.calls,
+            "evidence": self.evidence.digest,
+            "key_version": KEY_VERSION,
+            "model": self.model.name,
+            "output": self.model.output,
+            "params": dict(self.model.params),
+            "prompt": self.prompt.digest,
+            "sample": self.sample,
+            "schema_version": SCHEMA_VERSION,
+            "statements": list(self.statements),
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 hex of the canonical JSON of `key_fields` (C6): the verdict's address in the ledger."""
+        return digest(canonical_json(self.key_fields))

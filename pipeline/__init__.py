@@ -1,0 +1,1 @@
+"""From a suite and conversations to a run and a report."""

@@ -1,0 +1,1 @@
+"""Readers: one small module a conversation format, each ending as the native conversation."""
