@@ -98,7 +98,7 @@ class JudgeRequest:
         require_citations: a quote that does not stand in its turn makes the reply malformed (J6).
             Not in the key: it decides what is accepted, not what is asked.
         correction: what was wrong with the previous reply (J3). Not in the key.
-        unit: what the question is asked for: conversation, grader, statement, judge and sample. Not in the key.
+        unit: what it is asked for: conversation, grader, statement, judge and sample. Not in the key.
     """
 
     evidence: Evidence

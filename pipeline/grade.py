@@ -81,7 +81,7 @@ class CheckRow(TypedDict):
 
 
 class SpentRow(TypedDict):
-    """What a grade cost this run: wire calls, verdicts taken from the ledger or recordings, tokens, dollars."""
+    """What a grade cost this run: wire calls, verdicts not called for, tokens, dollars."""
 
     calls: int
     cached: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from math import floor
+from math import comb, floor
 from typing import Literal
 
 Result = Literal["passed", "failed", "errored"]
@@ -94,7 +94,4 @@ def pass_hat_k(passed: int, n: int, k: int) -> Fraction:
 def _all_from(kind: int, n: int, k: int) -> Fraction:
     if not 1 <= k <= n or not 0 <= kind <= n:
         raise ValueError(f"needs 1 <= k <= n and 0 <= count <= n, not k={k}, n={n}, count={kind}")
-    chance = Fraction(1)
-    for drawn in range(k):
-        chance *= Fraction(max(kind - drawn, 0), n - drawn)
-    return chance
+    return Fraction(comb(kind, k), comb(n, k))
