@@ -86,6 +86,7 @@ class SpentRow(TypedDict):
     calls: int
     cached: int
     usage: UsageRow
+    usage_unknown_calls: int
     cost_usd: float
     cost_unknown_calls: int
 
@@ -175,6 +176,7 @@ class SummaryRow(TypedDict):
     calls: int
     cached: int
     usage: UsageRow
+    usage_unknown_calls: int
     cost_usd: float
     cost_unknown_calls: int
     errors_by_cause: dict[str, int]

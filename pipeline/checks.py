@@ -1,0 +1,98 @@
+"""The `checks` grader: a Python verifier's checks on one conversation (S3, S4)."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from adjudge.judges.failure import Failure, UsageError
+from adjudge.pipeline.conversation import Conversation
+
+
+class NoRequiredChecks(Exception):
+    """A verifier returned no required check: it could not fail, so it can't pass either (S4)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing a verifier looked at."""
+
+    label: str
+    passed: bool
+    detail: str = ""
+    required: bool = True
+
+
+def check(label: str, passed: bool, detail: str = "") -> Check:
+    """A required check: the grade fails unless it passed."""
+    return Check(label=label, passed=passed, detail=detail)
+
+
+def optional(label: str, passed: bool, detail: str = "") -> Check:
+    """An optional check: it counts for the score, never for the pass of a required-only grader."""
+    return Check(label=label, passed=passed, detail=detail, required=False)
+
+
+Verifier = Callable[[Conversation], Iterable[Check]]
+
+
+def load_verifier(path: Path, function: str) -> Verifier:
+    """The function `function` of the Python file `path`. The file is run: verifiers are code.
+
+    Raises:
+        UsageError: if the file can't be read or run, or has no such function.
+    """
+    name = f"adjudge_verifier_{sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"verifier {str(path)!r} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    folder = str(path.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything
+        raise UsageError(f"verifier {str(path)!r} could not be loaded: {_describe(error)}") from None
+    finally:
+        sys.path.remove(folder)
+    found = getattr(module, function, None)
+    if not callable(found):
+        raise UsageError(f"verifier {str(path)!r} has no function {function!r}")
+    return found
+
+
+def verify(verifier: Verifier, conversation: Conversation) -> list[Check] | Failure:
+    """The verifier's checks, or why there are none. Foreign code may raise anything; it becomes a cause."""
+    try:
+        checks = list(verifier(conversation))
+        _refuse_odd(checks)
+    except NoRequiredChecks as error:
+        return Failure(cause="no_required_checks", message=str(error))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything
+        return Failure(cause="verifier_error", message=_describe(error))
+    return checks
+
+
+def _refuse_odd(checks: list[Check]) -> None:
+    for item in checks:
+        if not isinstance(item, Check):  # pyright: ignore[reportUnnecessaryIsInstance] - foreign code
+            raise TypeError(f"a verifier returns checks made by check() or optional(), not {item!r:.80}")
+        if not isinstance(item.passed, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"check {item.label!r}: passed is True or False, not {item.passed!r:.80}")
+    if not any(item.required for item in checks):
+        raise NoRequiredChecks("the verifier returned no required check, so it could never fail")
+
+
+def _describe(error: BaseException) -> str:
+    """Class, text and the last place in the file that raised, on one line."""
+    trace, place = error.__traceback__, ""
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        place = f" ({Path(code.co_filename).name}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    text = " ".join(str(error).split())[:300]
+    return f"{type(error).__name__}: {text}{place}" if text else f"{type(error).__name__}{place}"

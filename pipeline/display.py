@@ -1,0 +1,60 @@
+"""Text from elsewhere made safe to show: what would act on a terminal or hide from a reader becomes visible."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Control (C0, DEL, C1), soft hyphen, joiners and other zero-width signs, bidi marks and overrides, line and
+# paragraph separators, fillers that look like blanks, surrogates, private tags, variation selectors (but the two
+# that choose emoji or text) and non-characters.
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U0001fffe\U0001ffff\U000e0000-\U000e0fff]"
+)
+_NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    """`text` with every character that acts or hides written as an escape such as `\\x1b` or `\\u202e`.
+
+    What remains can't move a cursor, start a terminal sequence, turn the direction of writing, end a line or
+    stand there unseen, and it can be encoded in UTF-8 and held by XML.
+
+    Args:
+        text: any string.
+        keep: characters to leave as they are, such as a newline and a tab in a block of text.
+    """
+    return _UNSAFE.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
+
+
+def block(text: str) -> str:
+    """`text` safe to show over several lines: line ends of any system become newlines, tabs stay."""
+    return visible(text.replace("\r\n", "\n"), keep="\n\t")
+
+
+def width(text: str) -> int:
+    """How many columns `text` takes on a terminal: wide characters two, combining marks none."""
+    return sum(_columns(character) for character in text)
+
+
+def pad(text: str, columns: int, *, right: bool = False) -> str:
+    """`text` filled with blanks to `columns`, at its end or, with `right`, before it. Longer text stays whole."""
+    blanks = " " * max(0, columns - width(text))
+    return blanks + text if right else text + blanks
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    if character in _NAMED:
+        return _NAMED[character]
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

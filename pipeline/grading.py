@@ -1,0 +1,297 @@
+"""One leg of a run: every grade its plan still misses, judged, and journalled as it is made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import orjson
+from pydantic import ValidationError
+
+from adjudge.judges.failure import Failure, StorageError, UsageError
+from adjudge.judges.request import Evidence, JudgeRequest, digest
+from adjudge.judges.verdict import Answer
+from adjudge.pipeline.checks import Verifier, load_verifier, verify
+from adjudge.pipeline.checks_grade import checks_grade
+from adjudge.pipeline.conversation import Conversation
+from adjudge.pipeline.evidence import render
+from adjudge.pipeline.files import Journal, whole_lines
+from adjudge.pipeline.grade import GradeRow
+from adjudge.pipeline.plan import Plan, PlannedConversation, PlannedGrader
+from adjudge.pipeline.rundir import CONVERSATIONS, ERRORS, GRADES, Run
+from adjudge.pipeline.statements import Outcome, Question, questions, statements_grade
+
+
+class RecallingJudge(Protocol):
+    """A judge that knows at once what it has been asked before."""
+
+    def recall(self, request: JudgeRequest, /) -> Answer | None:
+        """The stored answer, or None."""
+        ...
+
+    async def judge(self, request: JudgeRequest, /) -> Answer | Failure:
+        """The answer, stored before it is returned, or why there is none."""
+        ...
+
+
+class Watch(Protocol):
+    """Whoever wants to see grades as they are made, such as a progress bar."""
+
+    def graded(self, grade: GradeRow, /) -> None:
+        """One grade was made."""
+        ...
+
+    def finished(self, conversations: int, /) -> None:
+        """So many more conversations need nothing further."""
+        ...
+
+
+class Leg:
+    """Grades what is missing or errored of a run's plan.
+
+    Conversations are streamed: at most `window` questions are open at a time, however many there are.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        plan: Plan,
+        judges: Mapping[str, RecallingJudge],
+        watch: Watch,
+        *,
+        window: int,
+    ) -> None:
+        """`judges` by the name the plan gives them."""
+        self._run, self._plan, self._judges, self._watch = run, plan, judges, watch
+        self._head = plan.head
+        self._models = plan.head.models()
+        self._graders = {grader.name: grader for grader in plan.head.graders}
+        self._places = {name: place for place, name in enumerate(self._graders)}
+        self._window = _Window(window)
+        self._stop = asyncio.Event()
+
+    def stop(self) -> None:
+        """Begin nothing new; what is being asked may finish."""
+        self._stop.set()
+
+    async def grade(self) -> None:
+        """Make every missing grade.
+
+        Raises:
+            UsageError: a judge or verifier can't be used as configured.
+            StorageError: the run, the cache or the disk can't be written any more.
+        """
+        done = _done(self._run, self._plan, self._places)
+        verifiers = _verifiers(self._head.graders)
+        with (
+            Journal(self._run.file(GRADES)) as self._grades,
+            Journal(self._run.file(ERRORS)) as self._errors,
+            ThreadPoolExecutor(1, thread_name_prefix="verifier") as self._verifying,
+        ):
+            try:
+                async with asyncio.TaskGroup() as group:
+                    await self._grade_each(group, done, verifiers)
+            except BaseExceptionGroup as several:
+                raise _worst(several) from several
+
+    async def _grade_each(
+        self, group: asyncio.TaskGroup, done: bytearray, verifiers: Mapping[str, Verifier]
+    ) -> None:
+        lines = whole_lines(self._run.file(CONVERSATIONS))
+        for number, (planned, line) in enumerate(zip(self._plan.conversations(), lines, strict=True)):
+            if self._stop.is_set():
+                return
+            first = number * len(self._places)
+            todo = [name for name in planned.graders if not done[first + self._places[name]]]
+            if not planned.gradable or not todo:
+                self._watch.finished(1)
+                continue
+            conversation = _conversation(line, planned, self._run.file(CONVERSATIONS))
+            evidence = self._evidence(conversation, planned)
+            for name in todo:
+                grader = self._graders[name]
+                if grader.type == "checks":
+                    await self._check(number, planned, grader, verifiers[name], conversation)
+                else:
+                    assert evidence is not None
+                    await self._judge(group, number, planned, grader, evidence)
+            self._watch.finished(1)
+
+    def _evidence(self, conversation: Conversation, planned: PlannedConversation) -> Evidence | None:
+        if not planned.evidence:
+            return None
+        evidence = render(conversation, self._head.evidence.options())
+        if evidence.digest != planned.evidence:
+            raise StorageError(
+                f"the evidence of {planned.id!r} is not what run {self._run.id!r} was planned with: "
+                "its conversations.jsonl was changed, or another version of adjudge planned it; start a new run"
+            )
+        return evidence
+
+    async def _check(
+        self,
+        number: int,
+        planned: PlannedConversation,
+        grader: PlannedGrader,
+        verifier: Verifier,
+        conversation: Conversation,
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        outcome = await loop.run_in_executor(self._verifying, verify, verifier, conversation)
+        self._write(number, planned, checks_grade(grader, outcome))
+
+    async def _judge(
+        self,
+        group: asyncio.TaskGroup,
+        number: int,
+        planned: PlannedConversation,
+        grader: PlannedGrader,
+        evidence: Evidence,
+    ) -> None:
+        statements = self._head.effective(grader, planned)
+        prompt = self._head.prompts[grader.prompt].prompt()
+        asked = list(
+            questions(
+                grader, statements, evidence, models=self._models, prompt=prompt, conversation=planned.id
+            )
+        )
+        outcomes: list[Outcome | None] = [
+            self._judges[question.judge].recall(question.request) for question in asked
+        ]
+        missing = [place for place, outcome in enumerate(outcomes) if outcome is None]
+
+        def conclude(answers: Sequence[Outcome]) -> None:
+            for place, answer in zip(missing, answers, strict=True):
+                outcomes[place] = answer
+            settled = [outcome for outcome in outcomes if outcome is not None]
+            self._journal_errors(planned, grader, asked, settled)
+            if not any(_canceled(outcome) for outcome in settled):
+                self._write(number, planned, statements_grade(grader, statements, asked, settled))
+
+        if not missing:
+            conclude([])
+            return
+        await self._window.enter(len(missing))
+        group.create_task(self._ask([asked[place] for place in missing], conclude))
+
+    async def _ask(self, asked: Sequence[Question], conclude: _Conclude) -> None:
+        try:
+            answers = await asyncio.gather(
+                *(self._judges[question.judge].judge(question.request) for question in asked)
+            )
+            conclude(answers)
+        finally:
+            self._window.leave(len(asked))
+
+    def _write(self, number: int, planned: PlannedConversation, grade: GradeRow) -> None:
+        row = {"conversation_id": planned.id, "number": number, "grade": grade}
+        self._grades.append(orjson.dumps(row))
+        self._watch.graded(grade)
+
+    def _journal_errors(
+        self,
+        planned: PlannedConversation,
+        grader: PlannedGrader,
+        asked: Sequence[Question],
+        outcomes: Sequence[Outcome],
+    ) -> None:
+        for question, outcome in zip(asked, outcomes, strict=True):
+            if isinstance(outcome, Answer) and outcome.source != "live":
+                continue
+            for attempt in outcome.attempts:
+                if attempt.cause is None:
+                    continue
+                row = {
+                    "at": datetime.now(UTC).isoformat(timespec="seconds"),
+                    "conversation_id": planned.id,
+                    "grader": grader.name,
+                    "unit": question.request.unit,
+                    "verdict_key": question.request.key,
+                    "cause": attempt.cause,
+                    "message": attempt.message,
+                    "status": attempt.status,
+                    "seconds": round(attempt.seconds, 3),
+                    "waited": round(attempt.waited, 3),
+                    "raw": attempt.raw,
+                }
+                self._errors.append(orjson.dumps(row))
+
+
+class _Conclude(Protocol):
+    def __call__(self, answers: Sequence[Outcome], /) -> None: ...
+
+
+class _Window:
+    """At most so many questions open at a time; a conversation with more than that goes alone."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self._open = size, 0
+        self._room = asyncio.Event()
+
+    async def enter(self, questions: int) -> None:
+        while self._open and self._open + questions > self._size:
+            self._room.clear()
+            await self._room.wait()
+        self._open += questions
+
+    def leave(self, questions: int) -> None:
+        self._open -= questions
+        self._room.set()
+
+
+def _done(run: Run, plan: Plan, places: Mapping[str, int]) -> bytearray:
+    """For each conversation and grader, whether its latest grade has a score."""
+    done = bytearray(plan.tail.conversation_count * len(places))
+    for line in whole_lines(run.file(GRADES)):
+        row = orjson.loads(line)
+        place = row["number"] * len(places) + places[row["grade"]["grader"]]
+        done[place] = row["grade"]["result"] != "errored"
+    return done
+
+
+def _verifiers(graders: Sequence[PlannedGrader]) -> dict[str, Verifier]:
+    found: dict[str, Verifier] = {}
+    for grader in graders:
+        if grader.type != "checks":
+            continue
+        path, _, function = grader.verifier.rpartition(":")
+        try:
+            same = digest(Path(path).read_bytes()) == grader.verifier_digest
+        except OSError as error:
+            raise UsageError(f"verifier {path!r} can't be read: {error.strerror}") from None
+        if not same:
+            raise UsageError(f"verifier {path!r} changed since this run was planned; start a new run")
+        found[grader.name] = load_verifier(Path(path), function)
+    return found
+
+
+def _conversation(line: bytes, planned: PlannedConversation, path: Path) -> Conversation:
+    try:
+        return Conversation.model_validate_json(line)
+    except ValidationError:
+        raise StorageError(f"{str(path)!r} is damaged at {planned.id!r}; start a new run") from None
+
+
+def _canceled(outcome: Outcome) -> bool:
+    return isinstance(outcome, Failure) and outcome.cause == "canceled"
+
+
+def _worst(several: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one error of a group that people should see: storage before usage before anything else."""
+    flat = list(_flatten(several))
+    for kind in (StorageError, UsageError):
+        for error in flat:
+            if isinstance(error, kind):
+                return error
+    return flat[0]
+
+
+def _flatten(several: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    flat: list[BaseException] = []
+    for error in several.exceptions:
+        flat += _flatten(error) if isinstance(error, BaseExceptionGroup) else [error]
+    return flat

@@ -1,0 +1,143 @@
+"""A run on disk: `.adjudge/runs/<run id>/` with its plan, frozen conversations, grades, errors and summary."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+
+from adjudge.judges.failure import StorageError, UsageError
+from adjudge.pipeline.files import storage, sync_directory, whole_file, whole_lines
+from adjudge.pipeline.grade import ResultRow, SummaryRow
+from adjudge.pipeline.plan import Plan
+
+PLAN = "plan.json"
+CONVERSATIONS = "conversations.jsonl"
+GRADES = "grades.jsonl"
+ERRORS = "errors.jsonl"
+RESULTS = "results.jsonl"
+SUMMARY = "summary.json"
+
+
+def new_run_id() -> str:
+    """A run id that sorts by time: `20261130-190501-482913` (UTC, microseconds last)."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}"
+
+
+class Run:
+    """One run's directory. Reading needs nothing but the directory: no suite, no cache, no conversations."""
+
+    def __init__(self, path: Path) -> None:
+        """`path` is the run's directory; nothing is read yet."""
+        self.path = path
+
+    @property
+    def id(self) -> str:
+        """The run's id: the directory's name."""
+        return self.path.name
+
+    def file(self, name: str) -> Path:
+        """The path of one of the run's files."""
+        return self.path / name
+
+    def plan(self) -> Plan:
+        """The plan this run is decided by.
+
+        Raises:
+            StorageError: if it can't be read.
+        """
+        return Plan.read(self.file(PLAN))
+
+    def summary(self) -> SummaryRow | None:
+        """The summary as last written, or None where the run was killed before it could be.
+
+        Raises:
+            StorageError: if it can't be read.
+        """
+        path = self.file(SUMMARY)
+        with storage(path, "read"):
+            return orjson.loads(path.read_bytes()) if path.exists() else None
+
+    def results(self) -> Iterator[ResultRow]:
+        """The rows of `results.jsonl`, streamed, in plan order."""
+        for line in whole_lines(self.file(RESULTS)):
+            yield orjson.loads(line)
+
+    def write_summary(self, summary: SummaryRow) -> None:
+        """Replace `summary.json`.
+
+        Raises:
+            StorageError: if it can't be written.
+        """
+        with whole_file(self.file(SUMMARY)) as file:
+            file.write(orjson.dumps(summary, option=orjson.OPT_INDENT_2) + b"\n")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the run for writing; a second process is refused.
+
+        Raises:
+            StorageError: if another process is writing it, or the directory is read-only.
+        """
+        path = self.file("lock")
+        with storage(path, "lock"):
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise StorageError(f"run {self.id!r} is being written by another process") from None
+            yield
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def planning(home: Path, run_id: str) -> Iterator[Path]:
+    """A directory to plan in, which becomes `runs/<run id>` at the end, complete, or vanishes.
+
+    Raises:
+        StorageError: if it can't be made.
+    """
+    runs = home / "runs"
+    draft = runs / f".planning-{run_id}"
+    with storage(runs, "make the directory"):
+        runs.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft.mkdir(mode=0o700)
+    try:
+        yield draft
+        with storage(draft, "rename"):
+            draft.rename(runs / run_id)
+            sync_directory(runs)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def find_run(reference: str, home: Path) -> Run:
+    """The run `reference` names: a directory, a run id (or its unambiguous beginning), or `latest`.
+
+    Raises:
+        UsageError: if there is no such run, or several.
+    """
+    as_path = Path(reference)
+    if (as_path / PLAN).is_file():
+        return Run(as_path.resolve())
+    runs = home / "runs"
+    known = sorted(path.parent.name for path in runs.glob(f"[!.]*/{PLAN}"))
+    if not known:
+        raise UsageError(f"no run in {str(runs)!r} yet; start one with `adjudge run SUITE`")
+    if reference == "latest":
+        return Run(runs / known[-1])
+    matches = [name for name in known if name == reference] or [n for n in known if n.startswith(reference)]
+    if len(matches) == 1 and reference:
+        return Run(runs / matches[0])
+    listed = ", ".join((matches or known)[-5:])
+    problem = "names several runs" if matches else "names no run"
+    raise UsageError(f"{reference!r} {problem} in {str(runs)!r}; there are: {listed}")

@@ -1,0 +1,207 @@
+"""The `statements` grader: which questions it asks, and the grade their answers make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from adjudge.judges.failure import Failure
+from adjudge.judges.panel import decide
+from adjudge.judges.request import Evidence, JudgeRequest, Model, Prompt
+from adjudge.judges.verdict import Answer, Attempt, Usage, Verdict
+from adjudge.pipeline.grade import CitationRow, ErrorRow, GradeRow, StatementRow, VoteRow
+from adjudge.pipeline.plan import PlannedGrader, PlannedStatement
+from adjudge.pipeline.scoring import exact, result, score
+from adjudge.pipeline.spent import spent_nothing, spent_on, usage_row
+
+Outcome = Answer | Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question to one judge.
+
+    Attributes:
+        judge: the judge's name in the suite.
+        request: what it is asked.
+        places: which of the grader's statements it asks about, from 0, in the order asked.
+    """
+
+    judge: str
+    request: JudgeRequest
+    places: tuple[int, ...]
+
+
+def questions(
+    grader: PlannedGrader,
+    statements: Sequence[PlannedStatement],
+    evidence: Evidence,
+    *,
+    models: Mapping[str, Model],
+    prompt: Prompt,
+    conversation: str,
+) -> Iterator[Question]:
+    """Every question `grader` asks about one conversation: by statement (or all at once), judge and sample."""
+    everything = tuple(range(len(statements)))
+    groups = [everything] if grader.calls == "per_grader" else [(place,) for place in everything]
+    for places in groups:
+        texts = tuple(statements[place].text for place in places)
+        label = "all" if grader.calls == "per_grader" else f"s{places[0] + 1}"
+        for judge in grader.judges:
+            for sample in range(grader.samples):
+                yield Question(
+                    judge=judge,
+                    places=places,
+                    request=JudgeRequest(
+                        evidence=evidence,
+                        statements=texts,
+                        prompt=prompt,
+                        model=models[judge],
+                        calls=grader.calls,
+                        sample=sample,
+                        require_citations=grader.citations == "require",
+                        unit="/".join((conversation, grader.name, label, judge, str(sample))),
+                    ),
+                )
+
+
+def statements_grade(
+    grader: PlannedGrader,
+    statements: Sequence[PlannedStatement],
+    asked: Sequence[Question],
+    outcomes: Sequence[Outcome],
+) -> GradeRow:
+    """The grade that `outcomes` (one per question of `asked`) make: S1, S3, S6, S7, J8."""
+    if not statements:
+        return _grade(grader, [], _error("no_statements", "no statement applies to this conversation"))
+    ballots: list[list[_Vote]] = [[] for _ in statements]
+    for question, outcome in zip(asked, outcomes, strict=True):
+        for index, place in enumerate(question.places):
+            vote = outcome if isinstance(outcome, Failure) else outcome.verdicts[index]
+            ballots[place].append(_Vote(question=question, outcome=outcome, vote=vote))
+    rows = [
+        _statement_row(grader, place, statement, ballots[place]) for place, statement in enumerate(statements)
+    ]
+    grade = _grade(grader, rows, _first_error(rows))
+    grade["spent"] = spent_on(
+        (attempt for outcome in outcomes if _live(outcome) for attempt in outcome.attempts),
+        cached=sum(1 for outcome in outcomes if not _live(outcome)),
+    )
+    return grade
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Vote:
+    question: Question
+    outcome: Outcome
+    vote: Verdict | Failure
+
+
+def _grade(grader: PlannedGrader, rows: list[StatementRow], error: ErrorRow | None) -> GradeRow:
+    met = sum(row["decision"] == "met" for row in rows)
+    value = None if error else score(met, len(rows))
+    required_met = all(row["decision"] == "met" for row in rows if row["required"])
+    if error:
+        for row in rows:
+            row["counted"] = False
+    return {
+        "grader": grader.name,
+        "grader_version": grader.version,
+        "type": "statements",
+        "gating": grader.gating,
+        "result": result(value, exact(grader.threshold), required_met),
+        "score": None if value is None else float(value),
+        "met": None if error else met,
+        "total": len(rows) or None,
+        "threshold": float(grader.threshold),
+        "error": error,
+        "spent": spent_nothing(),
+        "statements": rows,
+    }
+
+
+def _statement_row(
+    grader: PlannedGrader, place: int, statement: PlannedStatement, ballot: Sequence[_Vote]
+) -> StatementRow:
+    alone = len(ballot) == 1
+    decided = ballot[0].vote if alone else decide([vote.vote for vote in ballot])
+    attempts = [attempt for vote in ballot for attempt in vote.outcome.attempts]
+    answers = [vote.outcome for vote in ballot if isinstance(vote.outcome, Answer)]
+    sources = {answer.source for answer in answers}
+    row: StatementRow = {
+        "id": f"s{place + 1}",
+        "text": statement.text,
+        "required": statement.required,
+        "decision": None,
+        "counted": True,
+        "rationale": None,
+        "citations": [],
+        "error": None,
+        "cached": len(answers) == len(ballot) and "live" not in sources,
+        "source": sources.pop() if len(sources) == 1 else None,
+        "verdict_key": ballot[0].question.request.key if alone else None,
+        "judge": "+".join(dict.fromkeys(vote.question.judge for vote in ballot)),
+        "model": "+".join(dict.fromkeys(vote.question.request.model.name for vote in ballot)),
+        "served_model": "+".join(dict.fromkeys(a.served_model for a in answers if a.served_model)) or None,
+        "attempts": len(attempts),
+        "usage": usage_row(Usage()),
+        "cost_usd": None,
+    }
+    _add_cost(row, attempts)
+    if isinstance(decided, Failure):
+        row["error"] = _error(decided.cause, decided.message, decided.retryable)
+    else:
+        row["decision"] = decided.decision
+        row["rationale"] = decided.rationale
+        row["citations"] = _citation_rows(decided)
+        if decided.decision == "undetermined" and grader.undetermined == "errored":
+            row["error"] = _error("undetermined", "the judge could not decide from the evidence")
+    if not alone:
+        row["votes"] = [_vote_row(vote) for vote in ballot]
+    return row
+
+
+def _add_cost(row: StatementRow, attempts: Sequence[Attempt]) -> None:
+    spent = spent_on(attempts)
+    row["usage"] = spent["usage"]
+    row["cost_usd"] = None if spent["cost_unknown_calls"] or not attempts else spent["cost_usd"]
+
+
+def _citation_rows(verdict: Verdict) -> list[CitationRow]:
+    return [{"turn": c.turn, "quote": c.quote, "verified": c.verified} for c in verdict.citations]
+
+
+def _vote_row(vote: _Vote) -> VoteRow:
+    request, decided = vote.question.request, vote.vote
+    failed = isinstance(decided, Failure)
+    return {
+        "judge": vote.question.judge,
+        "model": request.model.name,
+        "sample": request.sample,
+        "decision": None if failed else decided.decision,
+        "rationale": None if failed else decided.rationale,
+        "error": _error(decided.cause, decided.message, decided.retryable) if failed else None,
+        "cached": not failed and not _live(vote.outcome),
+        "verdict_key": request.key,
+    }
+
+
+def _first_error(rows: Sequence[StatementRow]) -> ErrorRow | None:
+    """One errored statement makes its grade errored (S6); the first one's cause is the grade's."""
+    errors = [(row["id"], row["error"]) for row in rows if row["error"]]
+    if not errors:
+        return None
+    place, first = errors[0]
+    return _error(
+        first["cause"],
+        f"{len(errors)} of {len(rows)} statements errored; {place}: {first['message']}",
+        any(error["retryable"] for _, error in errors),
+    )
+
+
+def _error(cause: str, message: str, retryable: bool = False) -> ErrorRow:
+    return {"cause": cause, "message": message, "retryable": retryable}  # pyright: ignore[reportReturnType]
+
+
+def _live(outcome: Outcome) -> bool:
+    return isinstance(outcome, Failure) or outcome.source == "live"
