@@ -110,7 +110,7 @@ class GradeRow(TypedDict):
 
 
 class ResultRow(TypedDict):
-    """One conversation: a line of `results.jsonl`."""
+    """One conversation: a line of `results.jsonl`. `missing` names the selected graders without a grade."""
 
     conversation_id: str
     test: str | None
@@ -126,6 +126,7 @@ class ResultRow(TypedDict):
     agent_output: str
     error: str | None
     grades: list[GradeRow]
+    missing: NotRequired[list[str]]
 
 
 class CountsRow(TypedDict):
@@ -167,7 +168,6 @@ class SummaryRow(TypedDict):
 
     run_id: str
     suite: str
-    complete: bool
     counts: CountsRow
     policy: PolicyRow
     exit_code: int
