@@ -1,4 +1,4 @@
-"""Text from elsewhere made safe to show: what would act on a terminal or hide from a reader becomes visible."""
+"""Text from elsewhere made safe to show: what would act on a terminal, or hide, becomes visible."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 import unicodedata
 
 # Control (C0, DEL, C1), soft hyphen, joiners and other zero-width signs, bidi marks and overrides, line and
-# paragraph separators, fillers that look like blanks, surrogates, private tags, variation selectors (but the two
-# that choose emoji or text) and non-characters.
+# paragraph separators, fillers that look like blanks, surrogates, tags, variation selectors (but the two that
+# choose emoji or text) and non-characters.
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
@@ -40,7 +40,7 @@ def width(text: str) -> int:
 
 
 def pad(text: str, columns: int, *, right: bool = False) -> str:
-    """`text` filled with blanks to `columns`, at its end or, with `right`, before it. Longer text stays whole."""
+    """`text` filled with blanks to `columns`: after it or, with `right`, before it. Longer text stays."""
     blanks = " " * max(0, columns - width(text))
     return blanks + text if right else text + blanks
 

@@ -1,0 +1,158 @@
+"""Grades and rollouts as plain text, in the layout of a Silo run: two blanks, a label column of 14."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+from adjudge.pipeline.aggregate import (
+    Item,
+    RolloutGroup,
+    failing,
+    items,
+    missing_graders,
+    rollout_groups,
+    score_of,
+    task,
+)
+from adjudge.pipeline.display import visible
+from adjudge.pipeline.grade import GradeRow, ResultRow
+from adjudge.pipeline.scoring import exact, half_up
+
+LABEL_COLUMNS = 14
+RESULT_WORDS = {"passed": "PASS", "failed": "FAIL", "errored": "ERROR"}
+
+
+def grade_text(row: ResultRow, grade: GradeRow) -> str:
+    """One grader on one conversation; ends in a newline.
+
+    An errored grade has `-` where a number would be, and says why. `Failed` lists what made the grade fail
+    (S3), so it is absent from one that passed. `Threshold` is shown where the score did not reach it.
+    """
+    return _blocks(
+        _identity(row, grade),
+        _checks(grade),
+        _failed(failing(grade)),
+    )
+
+
+def conversation_text(row: ResultRow) -> str:
+    """One conversation: the facts, then each grade under its grader's name; ends in a newline."""
+    grades = [f"\n  {visible(grade['grader'])}\n\n{grade_text(row, grade)}" for grade in row["grades"]]
+    missing = [f"\n  {visible(name)}\n\n{_line('Result', 'not graded')}" for name in missing_graders(row)]
+    return _blocks(list(_facts(row))) + "".join([*grades, *missing])
+
+
+def rollouts_text(group: RolloutGroup) -> str:
+    """The rollouts of one test under one grader (S10), then pass@k and pass^k; ends in a newline.
+
+    Rewards are means and extremes of exact scores, rounded once, over the rollouts that have one. Chances
+    are those of `k` rollouts drawn from the `n`; where some have no score, the span that they allow.
+    """
+    rollouts = [
+        _line("Task", _titled(group.task, group.title)),
+        _line("Rollouts", str(group.n)),
+        _line("Passed", f"{group.passed} / {group.n}"),
+        _line("Mean reward", reward(group.mean)),
+        _line("Best", reward(max(group.scores, default=None))),
+        _line("Worst", reward(min(group.scores, default=None))),
+    ]
+    if group.errored:
+        rollouts.append(_line("Errored", str(group.errored)))
+    sizes = _sizes(group.n)
+    return _blocks(
+        rollouts,
+        [_line(f"pass@{k}", _span(*group.pass_at(k))) for k in sizes],
+        [_line(f"pass^{k}", _span(*group.pass_hat(k))) for k in sizes],
+    )
+
+
+def rollouts_report(rows: Iterable[ResultRow]) -> str:
+    """The rollouts of every test, each under its grader's name; ends in a newline. Keeps scores, not rows."""
+    return "\n".join(f"  {visible(group.grader)}\n\n{rollouts_text(group)}" for group in rollout_groups(rows))
+
+
+def reward(value: Fraction | None) -> str:
+    """A score as shown: two decimals, half up (S11); `-` where there is none (S5)."""
+    return "-" if value is None else str(half_up(value))
+
+
+def _identity(row: ResultRow, grade: GradeRow) -> list[str]:
+    lines = [
+        _line("Task", _titled(task(row), row["title"])),
+        _line("Result", RESULT_WORDS[grade["result"]]),
+        _line("Reward", reward(score_of(grade))),
+    ]
+    if grade["error"] is not None:
+        lines.append(_line("Error", f"{grade['error']['cause']}: {grade['error']['message']}"))
+    return lines
+
+
+def _checks(grade: GradeRow) -> list[str]:
+    checks, value = items(grade), score_of(grade)
+    required = [item for item in checks if item.required]
+    lines = [
+        _line("Checks", _part(value, checks)),
+        _line("Required", _part(value, required)),
+    ]
+    if value is not None and value < exact(grade["threshold"]):
+        lines.append(_line("Threshold", str(grade["threshold"])))
+    return lines
+
+
+def _part(value: Fraction | None, checks: list[Item]) -> str:
+    passed = "-" if value is None else str(sum(item.passed is True for item in checks))
+    return f"{passed} / {len(checks)}"
+
+
+def _failed(failed: list[Item]) -> list[str]:
+    return ["  Failed\n", *(f"  ✗ {visible(item.label)}\n" for item in failed)] if failed else []
+
+
+def _facts(row: ResultRow) -> Iterator[str]:
+    yield _line("Conversation", row["conversation_id"])
+    if row["test"] is not None:
+        rollout = "" if row["rollout"] is None else f", rollout {row['rollout']}"
+        yield _line("Test", _titled(row["test"], row["title"]) + rollout)
+    reason = f" ({row['termination_reason']})" if row["termination_reason"] else ""
+    yield _line("Status", row["status"] + reason)
+    if row["error"]:
+        yield _line("Ended with", row["error"])
+    yield _line("Grading", row["grading_state"] or "not graded: there is no completed trace")
+    yield _line("Combined", _combined(row))
+    yield _line("Tool calls", str(row["tool_calls"]))
+    yield _line("Tool errors", str(row["tool_errors"]))
+    if row["agent_pov_incomplete"]:
+        yield _line("Evidence", "flagged incomplete: grades speak of what was seen")
+
+
+def _combined(row: ResultRow) -> str:
+    """The combined score beside how many of the selected graders have one (S8, S13)."""
+    scores = [score_of(grade) for grade in row["grades"]]
+    known = [value for value in scores if value is not None]
+    selected = len(scores) + len(missing_graders(row))
+    complete = bool(known) and len(known) == selected and row["combined_score"] is not None
+    mean = sum(known, Fraction(0)) / len(known) if complete else None
+    return f"{reward(mean)} ({len(known)} of {selected} graders scored)"
+
+
+def _titled(name: str, title: str | None) -> str:
+    return f"{name} — {title}" if title else name
+
+
+def _sizes(n: int) -> list[int]:
+    """1, 2, 4, ... and `n` itself."""
+    return sorted({k for k in (1 << power for power in range(n.bit_length())) if k <= n} | {n})
+
+
+def _span(lowest: Fraction, highest: Fraction) -> str:
+    return reward(lowest) if lowest == highest else f"{reward(lowest)} to {reward(highest)}"
+
+
+def _line(label: str, value: str) -> str:
+    return f"  {label:<{LABEL_COLUMNS}}{visible(value)}\n"
+
+
+def _blocks(*blocks: list[str]) -> str:
+    """Blocks of lines with a blank line between those that have any."""
+    return "\n".join("".join(lines) for lines in blocks if lines)
