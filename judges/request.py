@@ -42,12 +42,15 @@ class Evidence:
         text: the rendered evidence, one JSON line a turn, without its fence.
         digest: SHA-256 hex of `text`.
         turns: what each numbered turn holds, for checking citations; `turns[0]` is turn 1. Each is the
-            turn's strings (its words, the arguments and results of its tool calls), unescaped.
+            turn's strings: its line as shown, then, unescaped, its words, the arguments and results of its
+            tool calls.
+        left_out: what of the conversation `text` does not show, and why; `text` says so too.
     """
 
     text: str
     digest: str
     turns: tuple[tuple[str, ...], ...]
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,227 @@
+"""What of a conversation a judge is shown: a header, then one JSON line a turn, numbered from 1 (J5)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import JsonValue
+
+from adjudge.judges.prompt import json_line
+from adjudge.judges.request import Evidence, digest
+from adjudge.pipeline.conversation import Conversation, Message, Part
+
+_REASONING = frozenset({"reasoning", "thinking", "redacted_thinking"})
+
+_NAMING = ("name", "filename", "title", "media_type", "mime_type", "format", "url", "transcript", "refusal")
+"""Keys that say what a part that is not text is; they stand in the part or one level below."""
+
+_DATA = re.compile(r'(data:[^,;\s"]*(?:;[\w=.-]+)*;base64,)((?:[A-Za-z0-9+/=_-]+|\\+[nr/])+)')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceOptions:
+    """What of a conversation is shown.
+
+    Attributes:
+        tool_results: `full`, `none`, or how many characters of each result (1 or more); a cut is recorded.
+        system_prompt: whether system and developer turns are shown. A judge that can't see the agent's
+            instructions can't judge statements about them.
+        timestamps: whether a turn's timestamp is shown, where it has one.
+        metadata: names of the metadata fields shown in the header.
+    """
+
+    tool_results: Literal["full", "none"] | int = "full"
+    system_prompt: bool = True
+    timestamps: bool = True
+    metadata: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.tool_results, int) and self.tool_results < 1:
+            raise ValueError(f"tool_results needs 1 or more characters, not {self.tool_results}")
+
+
+def render(conversation: Conversation, options: EvidenceOptions | None = None) -> Evidence:
+    """The evidence of `conversation`: turn n is the n-th of its `shown` messages, always.
+
+    Equal conversations and options give equal text. Hidden reasoning is never shown; images, audio and files
+    are named, not shown; the base64 of data URLs is cut out of any text. The header and `left_out` say so.
+    """
+    rendering = _Rendering(options or EvidenceOptions())
+    shown = conversation.shown
+    turns = tuple([rendering.turn(number, message) for number, message in enumerate(shown, 1)])
+    left_out = rendering.summary()
+    lines = [json_line(_header(conversation, rendering.options, left_out))]
+    lines += [turn[0] for turn in turns]
+    if conversation.agent_output is not None and conversation.agent_output != _last_words(shown):
+        lines.append(json_line({"agent_output": conversation.agent_output}))
+    text = "\n".join(lines)
+    return Evidence(text=text, digest=digest(text), turns=turns, left_out=left_out)
+
+
+def _header(
+    conversation: Conversation, options: EvidenceOptions, left_out: tuple[str, ...]
+) -> dict[str, Any]:
+    header: dict[str, Any] = {
+        "turns": len(conversation.shown),
+        "by_role": Counter([message.role for message in conversation.shown]),
+        "status": conversation.status,
+    }
+    if conversation.termination_reason is not None:
+        header["termination_reason"] = conversation.termination_reason
+    if conversation.error is not None:
+        header["error"] = conversation.error
+    if conversation.agent_pov_incomplete is not None:
+        header["incomplete"] = conversation.agent_pov_incomplete
+    metadata = {
+        name: conversation.metadata[name] for name in options.metadata if name in conversation.metadata
+    }
+    if metadata:
+        header["metadata"] = metadata
+    if left_out:
+        header["left_out"] = left_out
+    return header
+
+
+def _last_words(messages: list[Message]) -> str | None:
+    return next((message.text for message in reversed(messages) if message.role == "assistant"), None)
+
+
+class _Rendering:
+    """Turns into lines, and a tally of what is not shown on the way."""
+
+    def __init__(self, options: EvidenceOptions) -> None:
+        self.options = options
+        self._left_out: dict[tuple[str, str], list[tuple[int, int]]] = {}
+
+    def turn(self, number: int, message: Message) -> tuple[str, ...]:
+        """The line of one turn, then the unescaped strings in it."""
+        line: dict[str, Any] = {"turn": number, "role": message.role}
+        words: list[str] = []
+        if message.name is not None:
+            line["name"] = message.name
+        if message.timestamp is not None and self.options.timestamps:
+            line["timestamp"] = message.timestamp
+        if message.tool_call_id is not None:
+            line["tool_call_id"] = message.tool_call_id
+        hidden = self._hidden(message)
+        if hidden is None:
+            words += self._content(number, message, line)
+        else:
+            line["left_out"] = f"{hidden}, {len(message.text)} characters"
+            self._leave_out(hidden, "not selected", number, len(message.text))
+        if message.tool_calls:
+            line["tool_calls"] = [
+                {"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.tool_calls
+            ]
+            words += [text for call in message.tool_calls for text in _strings(call.arguments)]
+        if message.error is not None:
+            line["error"] = message.error
+            words.append(message.error)
+        return (self._without_data(number, json_line(line)), *words)
+
+    def summary(self) -> tuple[str, ...]:
+        """What was left out, one line a kind: what, where, how much, why."""
+        return tuple(_summed(what, why, places) for (what, why), places in self._left_out.items())
+
+    def _hidden(self, message: Message) -> str | None:
+        if message.role == "tool":
+            return "tool result" if self.options.tool_results == "none" else None
+        if message.role in {"system", "developer"} and not self.options.system_prompt:
+            return "system prompt"
+        return None
+
+    def _content(self, number: int, message: Message, line: dict[str, Any]) -> list[str]:
+        """Put the content of `message` into `line`; the strings of it that are shown."""
+        content, tool = message.content, message.role == "tool"
+        if content is None or (content == "" and message.tool_calls):
+            return []
+        pieces = [content] if isinstance(content, str) else self._pieces(number, content)
+        limit = self.options.tool_results
+        if tool and isinstance(limit, int):
+            pieces = [
+                self._cut(number, piece, limit, line) if isinstance(piece, str) else piece for piece in pieces
+            ]
+        texts = [piece for piece in pieces if isinstance(piece, str)]
+        if len(texts) < len(pieces):
+            line["parts"] = pieces
+            named = [text for piece in pieces if not isinstance(piece, str) for text in _strings(piece)]
+            return texts + named
+        line["result" if tool else "text"] = words = "\n".join(texts)
+        return [words]
+
+    def _pieces(self, number: int, parts: list[Part]) -> list[str | dict[str, Any]]:
+        """The text of text parts, placeholders for the others, nothing for reasoning."""
+        pieces: list[str | dict[str, Any]] = []
+        for part in parts:
+            if part.type == "text":
+                pieces += [part.text] if part.text else []
+            elif part.type in _REASONING:
+                self._leave_out(
+                    "hidden reasoning", "nothing that was said or done", number, len(part.text or "")
+                )
+            else:
+                pieces.append(_placeholder(part))
+                self._leave_out(f"{part.type} part", "not text, so only named", number)
+        return pieces
+
+    def _cut(self, number: int, text: str, limit: int, line: dict[str, Any]) -> str:
+        text = self._without_data(number, text)
+        if len(text) > limit:
+            over = len(text) - limit
+            line["left_out"] = f"the last {over} of {len(text)} characters of the result"
+            self._leave_out("rest of tool result", f"each result is cut at {limit} characters", number, over)
+        return text[:limit]
+
+    def _without_data(self, number: int, text: str) -> str:
+        """`text`, which may be a line of JSON, with the base64 of data URLs cut out."""
+        if ";base64," not in text:
+            return text
+
+        def cut(found: re.Match[str]) -> str:
+            self._leave_out("base64 data", "not text", number, len(found[2]))
+            return f"{found[1]}[{len(found[2])} characters not shown]"
+
+        return _DATA.sub(cut, text)
+
+    def _leave_out(self, what: str, why: str, turn: int, characters: int = 0) -> None:
+        self._left_out.setdefault((what, why), []).append((turn, characters))
+
+
+def _placeholder(part: Part) -> dict[str, Any]:
+    """What names a part that is not text: its type, and short fields such as a file name or a transcript."""
+    own: dict[str, JsonValue] = part.model_extra or {}
+    levels = [own, *(value for value in own.values() if isinstance(value, dict))]
+    named = {name: value for level in levels for name in _NAMING if (value := _named(level.get(name)))}
+    return {"type": part.type, **({"text": part.text} if part.text else {}), **named}
+
+
+def _named(value: JsonValue) -> str:
+    """The text of a naming field; of a data URL only what stands before the data."""
+    if not isinstance(value, str):
+        return ""
+    return value.partition(",")[0] if value.startswith("data:") else value
+
+
+def _strings(value: JsonValue) -> Iterator[str]:
+    """Every string inside a JSON value, keys aside."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _summed(what: str, why: str, places: list[tuple[int, int]]) -> str:
+    turns = list(dict.fromkeys(turn for turn, _ in places))
+    characters = sum(size for _, size in places)
+    where = f"turn{'s' if len(turns) > 1 else ''} {', '.join(map(str, turns[:10]))}"
+    more = f" and {len(turns) - 10} more" if len(turns) > 10 else ""
+    size = f"; {characters} characters" if characters else ""
+    return f"{what} ({where}{more}{size}): {why}"
