@@ -17,6 +17,7 @@ Cells = dict[str, Cell]
 CONVERSATION = (
     "conversation_id", "test", "rollout", "status", "termination_reason", "grading_state",
     "agent_pov_incomplete", "combined_score", "tool_calls", "tool_errors",
+    "conversation_error",
 )  # fmt: skip
 GRADE = (
     "grader", "grader_version", "type", "gating", "result", "score", "met", "total", "threshold",
@@ -61,7 +62,7 @@ def neutral(text: str) -> str:
 
 
 def _conversation(row: ResultRow) -> Cells:
-    return {name: row[name] for name in CONVERSATION}
+    return {name: row.get(name) for name in CONVERSATION} | {"conversation_error": row["error"]}
 
 
 def _grades(row: ResultRow) -> Iterator[Cells]:

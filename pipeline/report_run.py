@@ -125,9 +125,9 @@ def _mean(aggregate: AggregateRow) -> list[Span]:
     """Mean of what was scored, scored of selected, and the span that the rest allows."""
     complete = aggregate["scored"] == aggregate["selected"]
     return [
-        (_rounded(aggregate["mean"]), ""),
+        (rounded(aggregate["mean"]), ""),
         (f"{aggregate['scored']}/{aggregate['selected']}", "" if complete else STYLES["errored"]),
-        ("" if complete else f"{_rounded(aggregate['lowest'])} to {_rounded(aggregate['highest'])}", ""),
+        ("" if complete else f"{rounded(aggregate['lowest'])} to {rounded(aggregate['highest'])}", ""),
     ]
 
 
@@ -198,7 +198,8 @@ def _decision(summary: SummaryRow) -> Iterator[list[Span]]:
     for reason in policy["reasons"]:
         yield _labelled("", [(visible(reason), "")])
     yield _labelled("Exit code", [(f"{code}: {EXIT_CODES.get(code, 'unknown')}", style)])
-    if summary["counts"]["errored"] or summary["counts"]["missing"]:
+    steps = [NEXT_STEPS.get(cause, "") for cause in summary["errors_by_cause"]]
+    if summary["counts"]["missing"] or any("resume" in step for step in steps):
         yield _labelled("Next", [(f"adjudge resume {visible(summary['run_id'])}", "bold")])
 
 
@@ -206,5 +207,6 @@ def _labelled(label: str, spans: list[Span]) -> list[Span]:
     return [(f"{label:<{LABEL_COLUMNS}}", "dim"), *spans]
 
 
-def _rounded(value: float | None) -> str:
+def rounded(value: float | None) -> str:
+    """A mean as stored, shown: two decimals, half up (S11); `-` where there is none."""
     return reward(None if value is None else exact(value))

@@ -17,7 +17,7 @@ from adjudge.pipeline.aggregate import (
 )
 from adjudge.pipeline.display import visible
 from adjudge.pipeline.grade import GradeRow, ResultRow
-from adjudge.pipeline.scoring import exact, half_up
+from adjudge.pipeline.scoring import bounds, exact, half_up
 
 LABEL_COLUMNS = 14
 RESULT_WORDS = {"passed": "PASS", "failed": "FAIL", "errored": "ERROR"}
@@ -39,7 +39,7 @@ def grade_text(row: ResultRow, grade: GradeRow) -> str:
 def conversation_text(row: ResultRow) -> str:
     """One conversation: the facts, then each grade under its grader's name; ends in a newline."""
     grades = [f"\n  {visible(grade['grader'])}\n\n{grade_text(row, grade)}" for grade in row["grades"]]
-    missing = [f"\n  {visible(name)}\n\n{_line('Result', 'not graded')}" for name in missing_graders(row)]
+    missing = [f"\n  {visible(name)}\n\n{_line('Result', not_graded(row))}" for name in missing_graders(row)]
     return _blocks(list(_facts(row))) + "".join([*grades, *missing])
 
 
@@ -47,7 +47,7 @@ def rollouts_text(group: RolloutGroup) -> str:
     """The rollouts of one test under one grader (S10), then pass@k and pass^k; ends in a newline.
 
     Rewards are means and extremes of exact scores, rounded once, over the rollouts that have one. Chances
-    are those of `k` rollouts drawn from the `n`; where some have no score, the span that they allow.
+    are those of `k` rollouts drawn from the `n`. Where some have no score, the span that they allow is shown.
     """
     rollouts = [
         _line("Task", _titled(group.task, group.title)),
@@ -57,14 +57,14 @@ def rollouts_text(group: RolloutGroup) -> str:
         _line("Best", reward(max(group.scores, default=None))),
         _line("Worst", reward(min(group.scores, default=None))),
     ]
-    if group.errored:
-        rollouts.append(_line("Errored", str(group.errored)))
-    sizes = _sizes(group.n)
-    return _blocks(
-        rollouts,
-        [_line(f"pass@{k}", _span(*group.pass_at(k))) for k in sizes],
-        [_line(f"pass^{k}", _span(*group.pass_hat(k))) for k in sizes],
-    )
+    if not group.errored:
+        return _blocks(rollouts, *_chances(group))
+    rollouts.append(_line("Errored", str(group.errored)))
+    scored = [
+        _line("Scored", f"{len(group.scores)} / {group.n}"),
+        _line("Mean within", _span(*bounds(group.scores, group.errored))),
+    ]
+    return _blocks(rollouts, scored, *_chances(group))
 
 
 def rollouts_report(rows: Iterable[ResultRow]) -> str:
@@ -75,6 +75,19 @@ def rollouts_report(rows: Iterable[ResultRow]) -> str:
 def reward(value: Fraction | None) -> str:
     """A score as shown: two decimals, half up (S11); `-` where there is none (S5)."""
     return "-" if value is None else str(half_up(value))
+
+
+def threshold(grade: GradeRow) -> str:
+    """A grade's threshold as people write it."""
+    return str(grade["threshold"]).removesuffix(".0")
+
+
+def not_graded(row: ResultRow) -> str:
+    """Why a conversation has graders without a grade."""
+    if row["status"] == "completed":
+        return "not graded yet; `adjudge resume` goes on"
+    ended = "failed" if row["status"] == "failed" else "was canceled"
+    return f"not graded: the conversation {ended} and has no completed trace"
 
 
 def _identity(row: ResultRow, grade: GradeRow) -> list[str]:
@@ -96,13 +109,14 @@ def _checks(grade: GradeRow) -> list[str]:
         _line("Required", _part(value, required)),
     ]
     if value is not None and value < exact(grade["threshold"]):
-        lines.append(_line("Threshold", str(grade["threshold"])))
+        lines.append(_line("Threshold", threshold(grade)))
     return lines
 
 
 def _part(value: Fraction | None, checks: list[Item]) -> str:
-    passed = "-" if value is None else str(sum(item.passed is True for item in checks))
-    return f"{passed} / {len(checks)}"
+    if value is None:
+        return f"- / {len(checks)}" if checks else "-"
+    return f"{sum(item.passed is True for item in checks)} / {len(checks)}"
 
 
 def _failed(failed: list[Item]) -> list[str]:
@@ -114,11 +128,11 @@ def _facts(row: ResultRow) -> Iterator[str]:
     if row["test"] is not None:
         rollout = "" if row["rollout"] is None else f", rollout {row['rollout']}"
         yield _line("Test", _titled(row["test"], row["title"]) + rollout)
-    reason = f" ({row['termination_reason']})" if row["termination_reason"] else ""
-    yield _line("Status", row["status"] + reason)
+    reason = row["termination_reason"] or row["status"]
+    yield _line("Status", row["status"] if reason == row["status"] else f"{row['status']} ({reason})")
     if row["error"]:
         yield _line("Ended with", row["error"])
-    yield _line("Grading", row["grading_state"] or "not graded: there is no completed trace")
+    yield _line("Grading", row["grading_state"] or not_graded(row))
     yield _line("Combined", _combined(row))
     yield _line("Tool calls", str(row["tool_calls"]))
     yield _line("Tool errors", str(row["tool_errors"]))
@@ -138,6 +152,15 @@ def _combined(row: ResultRow) -> str:
 
 def _titled(name: str, title: str | None) -> str:
     return f"{name} — {title}" if title else name
+
+
+def _chances(group: RolloutGroup) -> list[list[str]]:
+    """The blocks of pass@k and pass^k; none for a single rollout."""
+    sizes = _sizes(group.n) if group.n > 1 else []
+    return [
+        [_line(f"pass@{k}", _span(*group.pass_at(k))) for k in sizes],
+        [_line(f"pass^{k}", _span(*group.pass_hat(k))) for k in sizes],
+    ]
 
 
 def _sizes(n: int) -> list[int]:
