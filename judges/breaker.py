@@ -46,6 +46,11 @@ class Breaker:
         """Whether a request may go out now."""
         return not self._is_open or (now >= self._until and not self._probing)
 
+    @property
+    def room(self) -> float:
+        """Requests that may be in flight: while failures follow each other, no more than would open it."""
+        return max(1, CONSECUTIVE - self._streak) if self._streak else inf
+
     def wait(self, now: float) -> float:
         """Seconds until a request may go out, as far as known; infinite when the outage is given up on."""
         if not self._is_open or now >= self._until:

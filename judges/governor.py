@@ -21,9 +21,12 @@ LONGEST_GATE = 120.0
 FIRST_LIMIT = 10
 """Requests in flight before a judge has shown that it takes more: no more than open its breaker."""
 
+SLOWEST_GROWTH = 4
+"""Successes a larger limit takes at least, or a judge that bears one call would refuse every other."""
+
 QUOTA = 500
 TRANSIENT_RETRY, THROTTLED_RETRY, SUCCESS = 14, 5, 1
-"""Tokens of the retry quota: what it holds, what a retry takes, what a success gives back."""
+"""Tokens of the retry quota: what it holds at least, what a retry takes, what a success gives back."""
 
 TRANSPORT: frozenset[Cause] = frozenset({"unavailable", "timeout"})
 
@@ -129,7 +132,8 @@ class Governor:
         self._begun: deque[_Waiter] = deque()
         self._new: deque[_Waiter] = deque()
         self._timer: asyncio.TimerHandle | None = None
-        self._tokens = QUOTA
+        # An outage that strikes all requests in flight must leave each of them a retry.
+        self._tokens = self._quota = max(QUOTA, TRANSIENT_RETRY * max_concurrency)
         self._calls = self._retries = self._throttled = 0
 
     def state(self) -> GovernorState:
@@ -211,13 +215,13 @@ class Governor:
 
     def return_retry(self, tokens: int) -> None:
         """A verdict arrived after a retry that took `tokens`."""
-        self._tokens = min(QUOTA, self._tokens + tokens)
+        self._tokens = min(self._quota, self._tokens + tokens)
 
     def _succeeded(self, permit: Permit) -> None:
         self._refusals = 0
         self._successes += 1
         self.return_retry(SUCCESS)
-        if self._doubling or self._successes >= self._limit:
+        if self._doubling or self._successes >= max(SLOWEST_GROWTH, self._limit):
             self._limit, self._successes = min(self._most, self._limit + 1), 0
         self._answered(permit)
 
@@ -255,7 +259,8 @@ class Governor:
         return pause
 
     def _free(self, now: float) -> bool:
-        return self._in_flight < self._limit and now >= self._gate and self._breaker.passes(now)
+        room = min(self._limit, self._breaker.room)
+        return self._in_flight < room and now >= self._gate and self._breaker.passes(now)
 
     def _permit(self) -> Permit:
         self._in_flight += 1

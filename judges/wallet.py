@@ -50,8 +50,8 @@ class Wallet:
             return Failure(cause="budget_exhausted", message=f"{why}; drop --max-cost and cap --max-calls")
         if self.cost_usd + self.cost_unknown_calls * (self._dearest or 0.0) < self._max_cost_usd:
             return None
-        unknown = f" and {self.cost_unknown_calls} calls of unknown cost" * bool(self.cost_unknown_calls)
-        reached = f"max_cost_usd {self._max_cost_usd:g} is reached (${self.cost_usd:.4f} spent{unknown})"
+        spent = f"${self.cost_usd:.4f} spent, calls of unknown cost: {self.cost_unknown_calls}"
+        reached = f"max_cost_usd {self._max_cost_usd:g} is reached ({spent})"
         return _exhausted(reached, "--max-cost")
 
     def reserve(self) -> Failure | None:
