@@ -1,0 +1,126 @@
+"""The final table of a run."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from adjudge.judges.failure import Cause
+from adjudge.pipeline.aggregate import results_by_grader
+from adjudge.pipeline.grade import ResultRow, SummaryRow
+from adjudge.pipeline.report_run import NEXT_STEPS, print_run, run_text
+
+HERE = Path(__file__).parents[1]
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def stored(name: str) -> list[ResultRow]:
+    return [json.loads(line) for line in (HERE / "data/reports" / name).read_text().split("\n") if line]
+
+
+def summary(name: str = "summary.json") -> SummaryRow:
+    return json.loads((HERE / "data/reports" / name).read_text())
+
+
+def text_of(changed: SummaryRow) -> str:
+    return run_text(changed, results_by_grader(stored("results.jsonl")))
+
+
+def drawn(changed: SummaryRow, rows: str) -> str:
+    """What a terminal is sent."""
+    master, slave = os.openpty()
+    with open(slave, "w", encoding="utf-8") as terminal:  # noqa: PTH123 - a descriptor has no path
+        print_run(changed, results_by_grader(stored(rows)), terminal)
+        terminal.flush()
+        os.set_blocking(master, False)
+        sent = os.read(master, 1 << 16).decode()
+    os.close(master)
+    return sent.replace("\r\n", "\n")
+
+
+def test_every_number_stands_beside_its_denominator() -> None:
+    assert text_of(summary()) == (HERE / "golden/reports/run.txt").read_text()
+
+
+def test_a_file_gets_plain_text() -> None:
+    stream = io.StringIO()
+    print_run(summary(), results_by_grader(stored("results.jsonl")), stream)
+
+    assert stream.getvalue() == text_of(summary())
+
+
+def test_a_terminal_gets_the_same_text_in_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    sent = drawn(summary(), "results.jsonl")
+
+    lines = [line.rstrip() for line in COLOUR.sub("", sent).split("\n")]
+    assert lines == text_of(summary()).split("\n")
+    assert "\x1b[1;35m2 errored\x1b[0m" in sent
+
+
+def test_a_terminal_gets_no_command_from_a_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+    shown = COLOUR.sub("", drawn(summary("hostile-summary.json"), "hostile.jsonl"))
+
+    assert not [c for c in shown if c != "\n" and unicodedata.category(c) in {"Cc", "Cf", "Zl", "Zp"}]
+
+
+def test_unknown_cost_is_unknown_and_not_0() -> None:
+    changed = summary()
+    changed["cost_usd"], changed["cost_unknown_calls"] = 0.0, 1
+
+    assert "Cost          cost unknown for 1 call\n" in text_of(changed)
+
+
+def test_unknown_tokens_are_unknown_and_not_0() -> None:
+    changed = summary()
+    changed["usage"] = {"input_tokens": None, "output_tokens": None, "cached_input_tokens": None}
+    changed["usage_unknown_calls"] = 15
+
+    assert "Tokens        tokens unknown for 15 calls\n" in text_of(changed)
+
+
+def test_a_run_with_every_score_shows_no_bounds() -> None:
+    changed = summary()
+    tone = changed["graders"]["tone"]
+    changed["graders"], changed["combined_score"] = {"tone": tone}, tone
+
+    assert " to " not in text_of(changed).split("\n\n")[1]
+
+
+def test_there_is_something_to_do_about_every_cause() -> None:
+    assert set(NEXT_STEPS) == set(get_args(Cause))
+    assert all(NEXT_STEPS.values())
+
+
+def test_resume_is_offered_only_where_it_helps() -> None:
+    changed = summary()
+    changed["counts"]["missing"] = 0
+    changed["errors_by_cause"] = {"verifier_error": 2}
+
+    assert "adjudge resume" not in text_of(changed)
+    assert f"Next          adjudge resume {changed['run_id']}\n" in text_of(summary())
+
+
+def test_plain_text_needs_no_rich() -> None:
+    program = (
+        "import io, sys\n"
+        "from adjudge.pipeline import report_csv, report_junit, report_markdown, report_result, report_run\n"
+        "from adjudge.pipeline import policy, progress\n"
+        "with progress.Progress(io.StringIO()) as bar: bar.advance(calls=1)\n"
+        "sys.exit('rich' in sys.modules)\n"
+    )
+
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
