@@ -80,7 +80,8 @@ def test_every_line_ends_as_rfc_4180_says_and_has_every_column() -> None:
     "text",
     [
         '=HYPERLINK("http://127.0.0.1:9/"&A1)', "\u200b=1+1", "-Infinity", "@SUM(1)", "+1", "\t=1", "\r=1",
-        "\n1", " =1", "\u00a0=1", "＝1", "＋1", "﹣1", "＠x", "\x00=1", "\ufeff=1", "\u202e=1", "  \u200b\u2060-1",
+        "\n1", " =1", "\u00a0=1", "＝1", "＋1", "﹣1", "＠x", "\x00=1", "\ufeff=1",
+        "\u202e=1", "  \u200b\u2060-1",
     ],
 )  # fmt: skip
 def test_what_a_spreadsheet_would_run_begins_with_an_apostrophe(text: str) -> None:
