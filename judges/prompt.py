@@ -47,27 +47,27 @@ def load_prompt(source: str | Path) -> Prompt:
 
 
 def messages(request: JudgeRequest) -> list[dict[str, str]]:
-    """`request` as chat messages: system, user and, where one is due, the correction (J3).
+    """`request` as two chat messages, system and user; what was wrong before (J3) stands at the very end.
 
     Templates are filled in one pass: nothing that stands in evidence or statements is ever expanded. For one
-    conversation and prompt everything up to the end of the evidence is the same, whatever the statements.
+    conversation and prompt everything up to the statements is the same. A correction is no message of its
+    own, since many chat templates refuse two user messages in a row.
     """
     statements = zip(request.ids, request.statements, strict=True)
     values = {
         "evidence": _fenced(request.evidence),
-        "statements": "\n".join(json_line({"id": id_, "statement": text}) for id_, text in statements),
+        "statements": "\n".join(
+            f'{{"id": {json_line(id_)}, "statement": {json_line(text)}}}' for id_, text in statements
+        ),
     }
-    chat = [
-        {"role": "system", "content": _fill(request.prompt.system, values)},
-        {"role": "user", "content": _fill(request.prompt.user, values)},
-    ]
+    last = _fill(request.prompt.user, values)
     if request.correction is not None:
-        again = (
-            f"Your previous reply can't be used: {request.correction}\n"
-            "Judge the same statements again. Reply with one JSON object of the shape asked for, no more."
+        last += (
+            f"\n\nYour previous reply to this can't be used: {request.correction}\n"
+            "Judge the statements again. Reply with one JSON object of the shape asked for, and nothing else."
         )
-        chat.append({"role": "user", "content": again})
-    return chat
+    system = _fill(request.prompt.system, values)
+    return [{"role": "system", "content": system}, {"role": "user", "content": last}]
 
 
 def json_line(value: object) -> str:
