@@ -69,7 +69,8 @@ class Leases:
             fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _OPENING)
 
     def close(self) -> None:
-        """Give every lease back."""
+        """Give every lease back; releasing one later does nothing."""
+        self._held.clear()
         os.close(self._file)
 
 
