@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from adjudge.judges.deadline import Deadline
 from adjudge.judges.failure import Failure
-from adjudge.judges.governor import Deadline, Governor
+from adjudge.judges.governor import Governor
 from adjudge.judges.protocol import Judge
 from adjudge.judges.request import JudgeRequest
 from adjudge.judges.verdict import Answer, Attempt

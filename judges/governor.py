@@ -12,6 +12,7 @@ from math import inf
 from typing import Literal
 
 from adjudge.judges.breaker import Breaker, BreakerState
+from adjudge.judges.deadline import Deadline
 from adjudge.judges.failure import Cause, Failure
 from adjudge.judges.verdict import Answer
 
@@ -54,34 +55,6 @@ class GovernorState:
     calls: int
     retries: int
     throttled: int
-
-
-class Deadline:
-    """The seconds one verdict may take with its retries and waits, from its first request's turn on.
-
-    Waiting for that turn is not counted: a long queue is no fault of the judge.
-    """
-
-    __slots__ = ("_ends", "idle_since", "seconds")
-
-    def __init__(self, seconds: float, now: float) -> None:
-        """`now` is when the verdict was asked for, on the governor's clock."""
-        self.seconds = seconds
-        self.idle_since = now
-        self._ends = inf
-
-    @property
-    def running(self) -> bool:
-        """Whether the first request has gone out."""
-        return self._ends < inf
-
-    def start(self, now: float) -> None:
-        """A request goes out."""
-        self._ends = min(self._ends, now + self.seconds)
-
-    def left(self, now: float) -> float:
-        """Seconds left, at most `seconds`."""
-        return min(self._ends - now, self.seconds)
 
 
 @dataclass(slots=True, eq=False)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from adjudge.judges.deadline import Deadline
 from adjudge.judges.failure import TRANSIENT, AdjudgeError, Cause, Failure
 from adjudge.judges.governed import GovernedJudge
-from adjudge.judges.governor import LONGEST_GATE, Deadline
+from adjudge.judges.governor import LONGEST_GATE
+from adjudge.judges.redact import Redactor
 from adjudge.judges.request import JudgeRequest
 from adjudge.judges.verdict import Answer, Attempt
 
@@ -40,6 +42,7 @@ class RetryingJudge:
     def __init__(self, inner: GovernedJudge, *, attempts: int = 4, deadline: float = 300.0) -> None:
         """`attempts` from 1; `deadline` in seconds, counted from the first attempt's turn."""
         self._inner, self._attempts, self._deadline = inner, attempts, deadline
+        self._redact = Redactor(())
 
     async def judge(self, request: JudgeRequest, /) -> Answer | Failure:
         """The answer with all attempts it took, or the failure that ended it with all of its attempts.
@@ -49,7 +52,7 @@ class RetryingJudge:
         """
         deadline = Deadline(self._deadline, self._inner.governor.clock())
         outcome = await self._attempt(request, deadline)
-        if isinstance(outcome, Answer):
+        if isinstance(outcome, Answer) or not outcome.attempts:
             return outcome
         return await self._go_on(request, deadline, outcome)
 
@@ -84,7 +87,7 @@ class RetryingJudge:
         except AdjudgeError:
             raise
         except Exception as error:  # noqa: BLE001  the one place where a judge's exceptions are caught
-            message = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            message = " ".join(self._redact(f"{type(error).__name__}: {error}").split())[:300]
             attempt = Attempt(cause="internal", message=message, seconds=clock() - started)
             return Failure(cause="internal", message=message, attempts=(attempt,))
 

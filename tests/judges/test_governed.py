@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from adjudge.judges.deadline import Deadline
 from adjudge.judges.failure import Failure
 from adjudge.judges.governed import GovernedJudge
-from adjudge.judges.governor import Deadline, Governor
+from adjudge.judges.governor import Governor
 from adjudge.judges.request import JudgeRequest
 from adjudge.judges.scripted import ByCall, Reply, ScriptedJudge
 from adjudge.judges.verdict import Answer
