@@ -19,7 +19,7 @@ from adjudge.judges.ledger_writer import Writer
 from adjudge.judges.record import DamagedRecordError, Record, decode, encode
 
 if TYPE_CHECKING:
-    from adjudge.judges.ledger_store import Store
+    from adjudge.judges.store import Store
 
 _log = logging.getLogger(__name__)
 

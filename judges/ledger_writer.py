@@ -17,7 +17,7 @@ from adjudge.judges.failure import StorageError
 from adjudge.judges.lease import Leases
 
 if TYPE_CHECKING:
-    from adjudge.judges.ledger_store import Store
+    from adjudge.judges.store import Store
 
 _T = TypeVar("_T")
 
@@ -96,7 +96,7 @@ class Writer:
         if self.broken is not None:
             raise self.broken
         if self._store is None:
-            from adjudge.judges.ledger_store import Store
+            from adjudge.judges.store import Store
 
             with self.leases.opening():
                 self._store = Store(self._directory)
