@@ -12,6 +12,8 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from adjudge.pipeline.plain import kind_of
+
 Where = tuple[str | int, ...]
 """The place of a value in the data: keys and indices from the top."""
 
@@ -67,19 +69,6 @@ def dotted(where: Where) -> str:
     for step in where:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
     return text
-
-
-def kind_of(value: object) -> str:
-    """What a value is, in the words of JSON and YAML."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return f"the text {value[:40]!r}"
-    if isinstance(value, int | float):
-        return f"the number {value}"
-    return "a mapping" if isinstance(value, Mapping) else "a list"
 
 
 _WANTED = {

@@ -11,11 +11,12 @@ from pydantic import ValidationError
 
 from adjudge.judges.failure import UsageError
 from adjudge.judges.request import digest
-from adjudge.pipeline.explain import Finding, dotted, findings, kind_of
+from adjudge.pipeline.explain import Finding, dotted, findings
+from adjudge.pipeline.plain import kind_of, mapping
 from adjudge.pipeline.strict_yaml import Document, Mark, load_yaml
 from adjudge.pipeline.suite_errors import Problem, SuiteError
 from adjudge.pipeline.suite_files import MissingFileError, file_findings, matching
-from adjudge.pipeline.suite_rules import mapping, rule_findings
+from adjudge.pipeline.suite_rules import rule_findings
 from adjudge.pipeline.suite_spec import (
     Budget,
     ChecksGrader,

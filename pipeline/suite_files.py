@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.pipeline.explain import Finding, Where, unknown
-from adjudge.pipeline.readers import format_names
-from adjudge.pipeline.suite_rules import items, mapping
+from adjudge.pipeline.plain import items, mapping
+from adjudge.pipeline.readers import format_names, is_format
 
 
 class MissingFileError(Exception):
@@ -69,7 +69,7 @@ def _conversation_findings(entries: list[Any], base: Path) -> Iterator[Finding]:
             continue
         yield from _missing(base, mapping(entry).get("path"), (*where, "path"))
         name = mapping(entry).get("format")
-        if isinstance(name, str) and name not in format_names():
+        if isinstance(name, str) and not is_format(name):
             yield Finding(where=(*where, "format"), message=unknown("format", name, format_names()))
 
 

@@ -5,9 +5,10 @@ must be able to fail (S4). Works on the file's plain data, so that a fault in on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from adjudge.pipeline.explain import Finding, Where, unknown
+from adjudge.pipeline.plain import items, mapping
 from adjudge.pipeline.strict_yaml import Document
 
 _OWN_PARAMS = {
@@ -43,16 +44,6 @@ def rule_findings(document: Document) -> Iterator[Finding]:
     types = {grader.get("name"): grader.get("type") for grader in graders.values()}
     for name, test in mapping(data.get("tests")).items():
         yield from _test_findings(("tests", name), mapping(test), types)
-
-
-def mapping(value: object) -> dict[str, Any]:
-    """`value` if it is a mapping, else an empty one."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def items(value: object) -> list[Any]:
-    """`value` if it is a list, else an empty one."""
-    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def _judge_findings(judges: Mapping[str, Any]) -> Iterator[Finding]:

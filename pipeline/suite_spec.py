@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from adjudge.judges.request import Calls, Output
 from adjudge.pipeline.conversation import StatementSpec
-from adjudge.pipeline.explain import kind_of
+from adjudge.pipeline.plain import kind_of
 
 
 class _Spec(BaseModel):

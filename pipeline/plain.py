@@ -1,0 +1,39 @@
+"""Plain data, as JSON and YAML give it: looked into without trusting its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+
+def is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether `value` is a mapping; in JSON and our YAML its keys are text."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Whether `value` is a list."""
+    return isinstance(value, list)
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """`value` if it is a mapping, else an empty one."""
+    return value if is_mapping(value) else {}
+
+
+def items(value: object) -> list[Any]:
+    """`value` if it is a list, else an empty one."""
+    return value if is_list(value) else []
+
+
+def kind_of(value: object) -> str:
+    """What a value is, in the words of JSON and YAML."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f"the text {value[:40]!r}"
+    if isinstance(value, int | float):
+        return f"the number {value}"
+    return "a mapping" if isinstance(value, Mapping) else "a list"

@@ -1,0 +1,87 @@
+"""From the fields of a native conversation to the conversation, or to why it is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from adjudge.pipeline.conversation import Conversation
+from adjudge.pipeline.explain import findings
+from adjudge.pipeline.readers.source import Record, Source, Unreadable
+
+_MAX_REASONS = 5
+
+
+class NotAConversationError(ValueError):
+    """A record that a format can't be read from. Its text says why."""
+
+
+def conversation(source: Source, line: int | None, fields: object) -> Conversation | Unreadable:
+    """The conversation with these native `fields` (spec section 7), or what is wrong with them.
+
+    Args:
+        source: the file they come from.
+        line: the line they begin on, for the message.
+        fields: plain JSON values.
+    """
+    try:
+        return Conversation.model_validate(fields)
+    except ValidationError as error:
+        reasons = [str(finding) for finding in findings(error, Conversation)]
+        more = [f"and {len(reasons) - _MAX_REASONS} more"] if len(reasons) > _MAX_REASONS else []
+        return source.unreadable(line, "; ".join(reasons[:_MAX_REASONS] + more))
+
+
+def one_a_record(
+    source: Source, convert: Callable[[Any], dict[str, Any]]
+) -> Iterator[Conversation | Unreadable]:
+    """A conversation from each record of `source`.
+
+    Args:
+        source: the file.
+        convert: makes native fields of a record's value; raises `NotAConversationError` where it can't. Where
+            it gives no `id`, the conversation is named after the file and the record's number.
+    """
+    for record in source.records():
+        if isinstance(record, Record):
+            try:
+                fields = {"id": numbered(source, record.number), **convert(record.value)}
+            except NotAConversationError as error:
+                yield source.unreadable(record.line, str(error))
+            else:
+                yield conversation(source, record.line, fields)
+        else:
+            yield record
+
+
+def numbered(source: Source, number: int) -> str:
+    """The id of the file's record number `number` (from 1) where the data has none."""
+    return f"{source.stem}-{number}"
+
+
+class Notes:
+    """What of a conversation could not be represented: kept in its metadata, not dropped in silence."""
+
+    def __init__(self) -> None:
+        self._turns: dict[str, list[int]] = {}
+
+    def add(self, note: str, turn: int | None = None) -> None:
+        """Note something, about turn number `turn` (from 1) or about the whole conversation."""
+        self._turns.setdefault(note, []).extend([] if turn is None else [turn])
+
+    def into(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """`metadata` with the notes in `adjudge.notes`; unchanged where there are none."""
+        if not self._turns:
+            return metadata
+        notes = [_with_turns(note, turns) for note, turns in self._turns.items()]
+        return {**metadata, "adjudge": {"notes": notes}}
+
+
+def _with_turns(note: str, turns: list[int]) -> str:
+    distinct = sorted(set(turns))
+    if not distinct:
+        return note
+    more = f" and {len(distinct) - 10} more" if len(distinct) > 10 else ""
+    return f"turn{'s' if len(distinct) > 1 else ''} {', '.join(map(str, distinct[:10]))}{more}: {note}"
