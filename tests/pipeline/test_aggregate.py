@@ -6,7 +6,7 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.pipeline.aggregate import (
@@ -44,6 +44,7 @@ def checked(threshold: float, *required: bool, optionally: tuple[bool, ...] = ()
 scores = st.integers(1, 9).flatmap(lambda total: st.integers(0, total).map(lambda met: score(met, total)))
 
 
+@settings(deadline=None)
 @given(st.lists(scores, min_size=1), st.lists(st.booleans()))
 def test_an_aggregate_lies_within_its_bounds_and_reaches_them_when_all_the_missing_are_0_or_1(
     known: list[Fraction], missing: list[bool]
@@ -67,6 +68,7 @@ def test_an_aggregate_lies_within_its_bounds_and_reaches_them_when_all_the_missi
         assert (row["lowest"], row["highest"]) == (None, None)
 
 
+@settings(deadline=None)
 @given(st.lists(scores, min_size=1))
 def test_a_mean_is_exact_whatever_the_order(values: list[Fraction]) -> None:
     aggregate = Aggregate()
@@ -138,6 +140,7 @@ def test_results_are_counted_by_grader() -> None:
     }
 
 
+@settings(deadline=None)
 @given(st.integers(0, 6), st.integers(0, 6), st.integers(0, 6), st.data())
 def test_chances_of_rollouts_widen_with_errors_and_lie_in_0_to_1(
     passed: int, failed: int, errored: int, data: st.DataObject

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.pipeline.display import block, pad, visible, width
@@ -40,6 +40,7 @@ def test_what_people_write_is_left_alone(text: str) -> None:
     assert visible(text) == text
 
 
+@settings(deadline=None)
 @given(st.text(st.characters()))
 def test_shown_text_has_no_control_format_or_surrogate_and_stays_on_its_line(text: str) -> None:
     shown = visible(text)
@@ -50,6 +51,7 @@ def test_shown_text_has_no_control_format_or_surrogate_and_stays_on_its_line(tex
     shown.encode()
 
 
+@settings(deadline=None)
 @given(st.text(st.characters()))
 def test_a_block_breaks_lines_at_newlines_alone(text: str) -> None:
     assert block(text).splitlines() == block(text).removesuffix("\n").split("\n") or not block(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.pipeline.grade import CountsRow
@@ -175,6 +175,7 @@ flags = st.integers(0, 1)
 BADNESS = {0: 0, 3: 1, 5: 1, 1: 2}
 
 
+@settings(deadline=None)
 @given(all_facts, policies, flags, flags)
 def test_one_more_failure_never_makes_it_better(
     facts: Facts, policy: Policy, unreadable: int, incomplete: int
@@ -187,6 +188,7 @@ def test_one_more_failure_never_makes_it_better(
     assert BADNESS[after] >= BADNESS[before]
 
 
+@settings(deadline=None)
 @given(
     all_facts.filter(lambda facts: facts.passed > 0),
     policies,
@@ -200,6 +202,7 @@ def test_a_pass_turned_into_anything_else_never_makes_it_better(
     assert BADNESS[code(worse, policy)] >= BADNESS[code(facts, policy)]
 
 
+@settings(deadline=None)
 @given(all_facts.filter(lambda facts: facts.errored > 0), policies)
 def test_an_error_turned_into_a_pass_never_makes_it_worse(facts: Facts, policy: Policy) -> None:
     better = replace(facts, errored=facts.errored - 1, passed=facts.passed + 1)
@@ -207,6 +210,7 @@ def test_an_error_turned_into_a_pass_never_makes_it_worse(facts: Facts, policy: 
     assert BADNESS[code(better, policy)] <= BADNESS[code(facts, policy)]
 
 
+@settings(deadline=None)
 @given(all_facts, policies)
 def test_a_run_is_met_only_if_every_way_the_unjudged_could_have_come_out_meets_the_rate(
     facts: Facts, policy: Policy
@@ -222,6 +226,7 @@ def test_a_run_is_met_only_if_every_way_the_unjudged_could_have_come_out_meets_t
     assert outcomes == {code(facts, policy)} or facts.planned == 0
 
 
+@settings(deadline=None)
 @given(all_facts, policies, few)
 def test_result_and_exit_code_agree_and_reasons_are_given(
     facts: Facts, policy: Policy, unreadable: int

@@ -43,6 +43,8 @@ class Terminal:
                 data = os.read(self._master, 1 << 16)
             except OSError:  # the other end is closed
                 return
+            if not data:
+                return
             self._sent.append(data)
 
     def close(self) -> str:

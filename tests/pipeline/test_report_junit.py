@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.pipeline.checks import check
@@ -116,6 +116,7 @@ def test_a_grade_that_does_not_gate_says_so() -> None:
     assert [child.attrib for child in testcase.iter("property")] == [{"name": "gating", "value": "false"}]
 
 
+@settings(deadline=None)
 @given(st.text(st.characters()), st.text(st.characters()), st.text(st.characters(), min_size=1))
 def test_a_report_is_well_formed_whatever_the_text(label: str, detail: str, name: str) -> None:
     grader = PlannedGrader(name=name, type="checks", version="v", threshold=0.0, gating=True)

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -58,6 +58,7 @@ def test_a_table_has_as_many_cells_as_its_head_whatever_the_names() -> None:
     assert html.count("<td") == 8 * (graders + 1)
 
 
+@settings(deadline=None)
 @given(st.text(st.characters()))
 def test_any_text_is_one_code_span(text: str) -> None:
     html = rendered(f"# {code(text)}")
@@ -67,6 +68,7 @@ def test_any_text_is_one_code_span(text: str) -> None:
     assert html.count("<") == (4 if code(text) != "(blank)" else 2)
 
 
+@settings(deadline=None)
 @given(st.text(st.characters()))
 def test_any_text_is_one_fenced_block(text: str) -> None:
     tokens = MarkdownIt("commonmark").parse(fenced(text) + "\nafter\n")
@@ -75,6 +77,7 @@ def test_any_text_is_one_fenced_block(text: str) -> None:
     assert tokens[0].content == block(text) + "\n"
 
 
+@settings(deadline=None)
 @given(st.text(st.characters()))
 def test_a_report_holds_nothing_that_hides(text: str) -> None:
     assert visible(code(text)) == code(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.pipeline.checks import check, optional
@@ -87,6 +87,7 @@ def test_a_reward_is_two_decimals_half_up_in_the_shortest_form(passed: int, tota
     assert f'"reward": {written},\n' in result_json(row, checked(passed, total))
 
 
+@settings(deadline=None)
 @given(st.text(st.characters()), st.text(st.characters()))
 def test_any_text_comes_back_from_the_file_as_it_was(label: str, detail: str) -> None:
     grader = PlannedGrader(name="g", type="checks", version="v", threshold=0.0, gating=True)

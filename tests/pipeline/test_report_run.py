@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import unicodedata
 from pathlib import Path
 from typing import get_args
@@ -38,13 +39,26 @@ def text_of(changed: SummaryRow) -> str:
 def drawn(changed: SummaryRow, rows: str) -> str:
     """What a terminal is sent."""
     master, slave = os.openpty()
+    sent: list[bytes] = []
+    reader = threading.Thread(target=_read_all, args=(master, sent))
+    reader.start()
     with open(slave, "w", encoding="utf-8") as terminal:  # noqa: PTH123 - a descriptor has no path
         print_run(changed, results_by_grader(stored(rows)), terminal)
-        terminal.flush()
-        os.set_blocking(master, False)
-        sent = os.read(master, 1 << 16).decode()
+    reader.join()
     os.close(master)
-    return sent.replace("\r\n", "\n")
+    return b"".join(sent).decode().replace("\r\n", "\n")
+
+
+def _read_all(descriptor: int, into: list[bytes]) -> None:
+    """Read until the other end is closed, which Linux reports as an error."""
+    while True:
+        try:
+            data = os.read(descriptor, 1 << 16)
+        except OSError:
+            return
+        if not data:
+            return
+        into.append(data)
 
 
 def test_every_number_stands_beside_its_denominator() -> None:
