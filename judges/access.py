@@ -1,0 +1,100 @@
+"""How a judge reaches its model: address, key, headers and parameters, checked before the first call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from adjudge.judges.failure import UsageError
+from adjudge.judges.families import key_in
+from adjudge.judges.redact import Redactor, url_secrets
+from adjudge.judges.request import Model
+
+PLACEHOLDER_KEY = "no-key"
+"""Sent where a server of the user's own may not want a key, since clients insist on one."""
+
+RESERVED = frozenset(
+    {
+        *("api_base", "api_key", "base_url", "caching", "client", "custom_llm_provider", "drop_params"),
+        *("fallbacks", "function_call", "functions", "headers", "max_retries", "messages", "model", "n"),
+        *("mock_response", "mock_timeout", "mock_tool_calls", "num_retries", "response_format"),
+        *("shared_session", "stream", "stream_options", "timeout", "tool_choice", "tools"),
+    }
+)
+"""Parameters that are not a suite's to set: they would change what an attempt is."""
+
+_SECRET_VARIABLE = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)$")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """What it takes to ask a model.
+
+    Attributes:
+        label: how messages call the judge.
+        model: the model to ask.
+        api_key_env: the variable that holds the key, where the suite names one.
+        headers: added to each request; their values are secrets.
+        environ: the environment.
+    """
+
+    label: str
+    model: Model
+    api_key_env: str | None
+    headers: Mapping[str, str]
+    environ: Mapping[str, str]
+
+    def check(self) -> None:
+        """Refuse what can't be sent.
+
+        Raises:
+            UsageError: a reserved parameter, an address that is none, a header that is no header.
+        """
+        reserved = sorted(RESERVED & self.model.params.keys())
+        if reserved:
+            raise UsageError(f"{self.label}: params can't set {', '.join(map(repr, reserved))}; leave it out")
+        base = self.model.api_base
+        if base is not None and (_CONTROL.search(base) or not _is_address(base)):
+            raise UsageError(f"{self.label}: api_base is not an http:// or https:// address")
+        for name, value in self.all_headers.items():
+            if not re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII) or _CONTROL.search(value):
+                raise UsageError(f"{self.label}: header {name!r} has a name or a value that can't be sent")
+
+    @property
+    def all_headers(self) -> dict[str, str]:
+        """The judge's headers, and those among its parameters."""
+        extra: Mapping[str, object] = self.model.params.get("extra_headers") or {}
+        return {**{name: str(value) for name, value in extra.items()}, **self.headers}
+
+    def key(self, variables: tuple[str, ...], *, needed: bool) -> str | None:
+        """The key from the variable the suite names, else from the first of the provider's that is set.
+
+        Raises:
+            UsageError: it is missing and needed. With an address of the user's own only a variable that the
+                suite names is needed; else the key is `PLACEHOLDER_KEY`.
+        """
+        names = variables if self.api_key_env is None else (self.api_key_env,)
+        key = key_in(self.environ, names)
+        if key is not None and not _CONTROL.search(key):
+            return key
+        if self.api_key_env is not None or (needed and self.model.api_base is None):
+            wrong = "is not set" if key is None else "holds a line break, which no key has"
+            raise UsageError(f"{self.label}: {' or '.join(names)} {wrong}; it must hold the API key")
+        return PLACEHOLDER_KEY
+
+    def redactor(self, key: str | None) -> Redactor:
+        """What takes this judge's secrets, and whatever the environment calls one, out of text."""
+        named = (value for name, value in self.environ.items() if _SECRET_VARIABLE.search(name.upper()))
+        own = [key] if key is not None and key != PLACEHOLDER_KEY else []
+        return Redactor([*own, *named, *self.all_headers.values(), *url_secrets(self.model.api_base or "")])
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
