@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, cast
 
 from adjudge.judges.failure import Failure, UsageError
 from adjudge.pipeline.conversation import Conversation
 
 
-class NoRequiredChecks(Exception):
+class NoRequiredChecks(Exception):  # noqa: N818 - the name the spec gives it
     """A verifier returned no required check: it could not fail, so it can't pass either (S4)."""
 
 
@@ -59,10 +60,10 @@ def load_verifier(path: Path, function: str) -> Verifier:
         raise UsageError(f"verifier {str(path)!r} could not be loaded: {_describe(error)}") from None
     finally:
         sys.path.remove(folder)
-    found = getattr(module, function, None)
+    found: Any = getattr(module, function, None)
     if not callable(found):
         raise UsageError(f"verifier {str(path)!r} has no function {function!r}")
-    return found
+    return cast("Verifier", found)
 
 
 def verify(verifier: Verifier, conversation: Conversation) -> list[Check] | Failure:

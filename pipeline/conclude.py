@@ -104,6 +104,7 @@ def result_row(planned: PlannedConversation, grades: list[GradeRow]) -> ResultRo
         "tool_errors": planned.tool_errors,
         "agent_output": planned.agent_output,
         "error": planned.error,
+        "left_out": planned.left_out,
         "grades": grades,
         "missing": missing,
     }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, PrivateAttr
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 Status = Literal["completed", "failed", "canceled"]
@@ -131,6 +131,17 @@ class Conversation(BaseModel):
     statements: Statements = Field(default_factory=dict)
     graders: list[str] | None = None
     metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
+    _line: int | None = PrivateAttr(default=None)
+
+    @property
+    def line(self) -> int | None:
+        """The line of its file it begins on, from 1, where its reader knows."""
+        return self._line
+
+    def at_line(self, line: int | None) -> Self:
+        """This conversation, knowing the line it was read from."""
+        self._line = line
+        return self
 
     @property
     def shown(self) -> list[Message]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -17,18 +17,20 @@ FLUSH_BYTES = 1 << 20
 
 
 @contextmanager
-def storage(path: Path, doing: str) -> Iterator[None]:
+def storage(path: Path, doing: str) -> Generator[None]:
     """Turn an `OSError` inside into a `StorageError` that names `path` and what to do."""
     try:
         yield
     except OSError as error:
         hint = {28: "; free some space, then `adjudge resume`", 30: "; the disk is read-only"}
         reason = error.strerror or type(error).__name__
-        raise StorageError(f"can't {doing} {str(path)!r}: {reason}{hint.get(error.errno or 0, '')}") from error
+        raise StorageError(
+            f"can't {doing} {str(path)!r}: {reason}{hint.get(error.errno or 0, '')}"
+        ) from error
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
+def whole_file(path: Path) -> Generator[IO[bytes]]:
     """A file that appears under its name complete, or not at all: temp file, fsync, rename.
 
     Raises:
@@ -105,7 +107,8 @@ class Journal:
                 _write_all(self._descriptor, b"".join(self._waiting))
                 os.fsync(self._descriptor)
             except OSError:
-                os.ftruncate(self._descriptor, start)
+                with suppress(OSError):
+                    os.ftruncate(self._descriptor, start)
                 raise
         self._waiting.clear()
         self._bytes = 0
@@ -113,7 +116,9 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             if not isinstance(error, StorageError):
                 self.flush()
@@ -122,7 +127,7 @@ class Journal:
 
 
 def whole_lines(path: Path) -> Iterator[bytes]:
-    """The complete lines of a journal, oldest first; a torn last line is left out. Nothing if there is no file."""
+    """The complete lines of a journal, oldest first, without a torn last one. None if there is no file."""
     try:
         with path.open("rb") as file:
             for line in file:

@@ -101,7 +101,7 @@ class GradeRow(TypedDict):
     result: Result
     score: float | None
     met: int | None
-    total: int
+    total: int | None
     threshold: float
     error: ErrorRow | None
     spent: SpentRow
@@ -110,7 +110,10 @@ class GradeRow(TypedDict):
 
 
 class ResultRow(TypedDict):
-    """One conversation: a line of `results.jsonl`. `missing` names the selected graders without a grade."""
+    """One conversation: a line of `results.jsonl`.
+
+    `missing` names the selected graders without a grade, `left_out` what of it no judge was shown.
+    """
 
     conversation_id: str
     test: str | None
@@ -125,6 +128,7 @@ class ResultRow(TypedDict):
     tool_errors: int
     agent_output: str
     error: str | None
+    left_out: NotRequired[list[str]]
     grades: list[GradeRow]
     missing: NotRequired[list[str]]
 

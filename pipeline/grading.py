@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 import orjson
 from pydantic import ValidationError
@@ -106,29 +106,28 @@ class Leg:
             if self._stop.is_set():
                 return
             first = number * len(self._places)
-            todo = [name for name in planned.graders if not done[first + self._places[name]]]
-            if not planned.gradable or not todo:
+            unfinished = [name for name in planned.graders if not done[first + self._places[name]]]
+            if not planned.gradable or not unfinished:
                 self._watch.finished(1)
                 continue
             conversation = _conversation(line, planned, self._run.file(CONVERSATIONS))
-            evidence = self._evidence(conversation, planned)
-            for name in todo:
-                grader = self._graders[name]
+            todo = [self._graders[name] for name in unfinished]
+            for grader in todo:
                 if grader.type == "checks":
-                    await self._check(number, planned, grader, verifiers[name], conversation)
-                else:
-                    assert evidence is not None
-                    await self._judge(group, number, planned, grader, evidence)
+                    await self._check(number, planned, grader, verifiers[grader.name], conversation)
+            if any(grader.type == "statements" for grader in todo):
+                evidence = self._evidence(conversation, planned)
+                for grader in todo:
+                    if grader.type == "statements":
+                        await self._judge(group, number, planned, grader, evidence)
             self._watch.finished(1)
 
-    def _evidence(self, conversation: Conversation, planned: PlannedConversation) -> Evidence | None:
-        if not planned.evidence:
-            return None
-        evidence = render(conversation, self._head.evidence.options())
+    def _evidence(self, conversation: Conversation, planned: PlannedConversation) -> Evidence:
+        evidence = render(conversation, self._head.evidence_options())
         if evidence.digest != planned.evidence:
             raise StorageError(
-                f"the evidence of {planned.id!r} is not what run {self._run.id!r} was planned with: "
-                "its conversations.jsonl was changed, or another version of adjudge planned it; start a new run"
+                f"the evidence of {planned.id!r} is not what run {self._run.id!r} was planned with: its "
+                "conversations.jsonl was changed, or another version of adjudge planned it; start a new run"
             )
         return evidence
 
@@ -290,8 +289,9 @@ def _worst(several: BaseExceptionGroup[BaseException]) -> BaseException:
     return flat[0]
 
 
-def _flatten(several: BaseExceptionGroup[BaseException]) -> list[BaseException]:
-    flat: list[BaseException] = []
-    for error in several.exceptions:
-        flat += _flatten(error) if isinstance(error, BaseExceptionGroup) else [error]
-    return flat
+def _flatten(error: BaseException) -> Iterator[BaseException]:
+    if not isinstance(error, BaseExceptionGroup):
+        yield error
+        return
+    for inner in cast("BaseExceptionGroup[BaseException]", error).exceptions:
+        yield from _flatten(inner)

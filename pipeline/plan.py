@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from adjudge.judges.failure import StorageError
 from adjudge.judges.request import Calls, Model, Prompt
 from adjudge.pipeline.conversation import Status
+from adjudge.pipeline.evidence import EvidenceOptions
 from adjudge.pipeline.files import storage, whole_file
 from adjudge.pipeline.grade import GraderType
 from adjudge.pipeline.suite import Budget, EvidenceSpec, JudgeSpec, Policy
@@ -33,7 +34,7 @@ class PlannedStatement(_Frozen):
 
 
 class PlannedGrader(_Frozen):
-    """A grader as frozen. `version` digests all that makes its verdicts; thresholds and flags are beside it."""
+    """A grader as frozen. `version` digests what makes its verdicts; thresholds and flags are beside it."""
 
     name: str
     type: GraderType
@@ -84,6 +85,7 @@ class PlannedConversation(_Frozen):
 
     Attributes:
         evidence: SHA-256 hex of the rendered evidence; empty where no judge is shown it.
+        left_out: what of the conversation the evidence doesn't show, and why.
         graders: names of the graders selected for it, in plan order.
         statements: by grader, what its test and itself add to the grader's own statements.
     """
@@ -100,6 +102,7 @@ class PlannedConversation(_Frozen):
     tool_calls: int = 0
     tool_errors: int = 0
     evidence: str = ""
+    left_out: list[str] = Field(default_factory=list[str])
     graders: list[str] = Field(default_factory=list[str])
     statements: dict[str, list[PlannedStatement]] = Field(default_factory=dict[str, list[PlannedStatement]])
 
@@ -147,6 +150,15 @@ class PlanHead(_Frozen):
             name: Model(name=spec.model, api_base=spec.api_base, params=spec.params, output=spec.output)
             for name, spec in self.judges.items()
         }
+
+    def evidence_options(self) -> EvidenceOptions:
+        """What of a conversation judges are shown."""
+        return EvidenceOptions(
+            tool_results=self.evidence.tool_results,
+            system_prompt=self.evidence.system_prompt,
+            timestamps=self.evidence.timestamps,
+            metadata=tuple(self.evidence.metadata),
+        )
 
     def effective(self, grader: PlannedGrader, conversation: PlannedConversation) -> list[PlannedStatement]:
         """The statements `grader` is asked about `conversation`: its own, the test's, the conversation's."""

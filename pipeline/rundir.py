@@ -1,11 +1,11 @@
-"""A run on disk: `.adjudge/runs/<run id>/` with its plan, frozen conversations, grades, errors and summary."""
+"""A run on disk: `.adjudge/runs/<run id>/` with plan, frozen conversations, grades, errors, summary."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -79,7 +79,7 @@ class Run:
             file.write(orjson.dumps(summary, option=orjson.OPT_INDENT_2) + b"\n")
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> Generator[None]:
         """Hold the run for writing; a second process is refused.
 
         Raises:
@@ -99,7 +99,7 @@ class Run:
 
 
 @contextmanager
-def planning(home: Path, run_id: str) -> Iterator[Path]:
+def planning(home: Path, run_id: str) -> Generator[Path]:
     """A directory to plan in, which becomes `runs/<run id>` at the end, complete, or vanishes.
 
     Raises:

@@ -30,7 +30,7 @@ def spent_nothing(cached: int = 0) -> SpentRow:
 
 
 def spent_on(attempts: Iterable[Attempt], cached: int = 0) -> SpentRow:
-    """What `attempts` cost. A request refused with an HTTP error is free; one without an answer is unknown."""
+    """What `attempts` cost. A request refused with an HTTP error is free; without an answer it is unknown."""
     row = spent_nothing(cached)
     for attempt in attempts:
         row["calls"] += 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from adjudge.judges.failure import Failure
 from adjudge.judges.panel import decide
 from adjudge.judges.request import Evidence, JudgeRequest, Model, Prompt
-from adjudge.judges.verdict import Answer, Attempt, Usage, Verdict
+from adjudge.judges.verdict import Answer, Attempt, Source, Usage, Verdict
 from adjudge.pipeline.grade import CitationRow, ErrorRow, GradeRow, StatementRow, VoteRow
 from adjudge.pipeline.plan import PlannedGrader, PlannedStatement
 from adjudge.pipeline.scoring import exact, result, score
@@ -41,7 +41,7 @@ def questions(
     prompt: Prompt,
     conversation: str,
 ) -> Iterator[Question]:
-    """Every question `grader` asks about one conversation: by statement (or all at once), judge and sample."""
+    """Every question `grader` asks about one conversation: by statement (or all at once), judge, sample."""
     everything = tuple(range(len(statements)))
     groups = [everything] if grader.calls == "per_grader" else [(place,) for place in everything]
     for places in groups:
@@ -74,6 +74,7 @@ def statements_grade(
     """The grade that `outcomes` (one per question of `asked`) make: S1, S3, S6, S7, J8."""
     if not statements:
         return _grade(grader, [], _error("no_statements", "no statement applies to this conversation"))
+    toothless = exact(grader.threshold) == 0 and not any(statement.required for statement in statements)
     ballots: list[list[_Vote]] = [[] for _ in statements]
     for question, outcome in zip(asked, outcomes, strict=True):
         for index, place in enumerate(question.places):
@@ -82,7 +83,10 @@ def statements_grade(
     rows = [
         _statement_row(grader, place, statement, ballots[place]) for place, statement in enumerate(statements)
     ]
-    grade = _grade(grader, rows, _first_error(rows))
+    error = _first_error(rows)
+    if toothless:
+        error = _error("no_required_checks", "threshold 0 and no required statement: it could never fail")
+    grade = _grade(grader, rows, error)
     grade["spent"] = spent_on(
         (attempt for outcome in outcomes if _live(outcome) for attempt in outcome.attempts),
         cached=sum(1 for outcome in outcomes if not _live(outcome)),
@@ -127,7 +131,7 @@ def _statement_row(
     decided = ballot[0].vote if alone else decide([vote.vote for vote in ballot])
     attempts = [attempt for vote in ballot for attempt in vote.outcome.attempts]
     answers = [vote.outcome for vote in ballot if isinstance(vote.outcome, Answer)]
-    sources = {answer.source for answer in answers}
+    sources: set[Source] = {answer.source for answer in answers}
     row: StatementRow = {
         "id": f"s{place + 1}",
         "text": statement.text,

@@ -59,7 +59,8 @@ def parse_change(
     """
     return Change(
         thresholds=dict(_threshold(head, word) for word in thresholds),
-        required={_flag(head, word): True for word in required} | {_flag(head, word): False for word in optional},
+        required={_flag(head, word): True for word in required}
+        | {_flag(head, word): False for word in optional},
     )
 
 
@@ -96,7 +97,9 @@ def _threshold(head: PlanHead, word: str) -> tuple[str, Fraction]:
     try:
         value = Fraction(Decimal(number))
     except (InvalidOperation, ValueError, OverflowError):
-        raise UsageError(f"--threshold {word!r}: {number!r} is not a number; write 0.8 or GRADER=0.8") from None
+        raise UsageError(
+            f"--threshold {word!r}: {number!r} is not a number; write 0.8 or GRADER=0.8"
+        ) from None
     if not 0 <= value <= 1:
         raise UsageError(f"--threshold {word!r}: a threshold lies in [0, 1]")
     return name or EVERY, value

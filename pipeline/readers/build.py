@@ -27,7 +27,7 @@ def conversation(source: Source, line: int | None, fields: object) -> Conversati
         fields: plain JSON values.
     """
     try:
-        return Conversation.model_validate(fields)
+        return Conversation.model_validate(fields).at_line(line)
     except ValidationError as error:
         reasons = [str(finding) for finding in findings(error, Conversation)]
         more = [f"and {len(reasons) - _MAX_REASONS} more"] if len(reasons) > _MAX_REASONS else []

@@ -1,0 +1,268 @@
+"""The command line: read words, call, print, exit. Each command imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from typer.exceptions import TyperException
+
+from adjudge.judges.failure import AdjudgeError
+from adjudge.pipeline import cli_cache
+
+app = typer.Typer(
+    name="adjudge",
+    help="Grade agent conversations with model judges, with numbers that can be believed.\n\n"
+    "Start with `adjudge init my-suite`, then `adjudge run my-suite/suite.yaml`.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 policy met; 1 a grade failed; 2 usage or suite error; 3 something was not judged; "
+    "4 storage; 5 nothing to judge; 130/143 interrupted (resume).",
+)
+app.add_typer(cli_cache.app, name="cache")
+
+Home = Annotated[
+    Path, typer.Option("--out", metavar="DIR", envvar="ADJUDGE_HOME", help="Where runs and the cache live.")
+]
+Cache = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", envvar="ADJUDGE_CACHE", help="The verdict cache. [default: OUT/cache]"),
+]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, a run id, or `latest`.")]
+Offline = Annotated[
+    bool, typer.Option("--offline", envvar="ADJUDGE_OFFLINE", help="Answer from the cache alone; no calls.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", envvar="ADJUDGE_QUIET", help="No progress, no table.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, alone on stdout.")]
+Junit = Annotated[
+    Path | None, typer.Option(metavar="FILE", envvar="ADJUDGE_JUNIT", help="Also write JUnit XML there.")
+]
+MaxCalls = Annotated[
+    int | None, typer.Option(metavar="N", min=0, envvar="ADJUDGE_MAX_CALLS", help="Hard cap on calls.")
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="USD", min=0, envvar="ADJUDGE_MAX_COST", help="Hard cap on cost."),
+]
+DEFAULT_HOME = Path(".adjudge")
+
+
+@app.command()
+def run(
+    suite: Annotated[Path, typer.Argument(metavar="SUITE", help="The suite file (YAML).")],
+    *,
+    conversations: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Grade these files instead of the suite's. Repeatable."),
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            envvar="ADJUDGE_JUDGE",
+            help="Ask this model instead: openai/gpt-5-mini, anthropic/..., ollama/...; NAME=MODEL for one judge.",
+        ),
+    ] = None,
+    api_base: Annotated[
+        str | None,
+        typer.Option(metavar="URL", envvar="ADJUDGE_API_BASE", help="Server of the judge, OpenAI-compatible."),
+    ] = None,
+    grader: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this grader. Repeatable.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, envvar="ADJUDGE_LIMIT", help="Only the first N.")
+    ] = None,
+    out: Home = DEFAULT_HOME,
+    cache: Cache = None,
+    offline: Offline = False,
+    refresh: Annotated[
+        bool, typer.Option("--refresh", envvar="ADJUDGE_REFRESH", help="Ask again; keep the old in history.")
+    ] = False,
+    concurrency: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, envvar="ADJUDGE_CONCURRENCY", help="Calls in flight per judge."),
+    ] = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many calls it would take and what they would cost.")
+    ] = False,
+    as_json: AsJson = False,
+    junit: Junit = None,
+    quiet: Quiet = False,
+) -> None:
+    """Grade the conversations of a suite.
+
+    Verdicts that were obtained before are taken from the cache; only what is missing is asked.
+    The run is written to OUT/runs/<run id>; stop it at any time and `adjudge resume latest`.
+    """
+    from adjudge.pipeline import cli_run
+    from adjudge.pipeline.planning import Overrides
+
+    overrides = Overrides(
+        model=judge,
+        api_base=api_base,
+        graders=tuple(grader or ()),
+        limit=limit,
+        concurrency=concurrency,
+        max_calls=max_calls,
+        max_cost_usd=max_cost,
+    )
+    settings = cli_run.Settings(
+        home=out, cache=cache or out / "cache", offline=offline, refresh=refresh, quiet=quiet, as_json=as_json
+    )
+    if dry_run:
+        cli_run.dry_run(suite, conversations, overrides, settings)
+        return
+    raise typer.Exit(cli_run.run(suite, conversations, overrides, settings, junit))
+
+
+@app.command()
+def resume(
+    run: RunName = "latest",
+    *,
+    out: Home = DEFAULT_HOME,
+    cache: Cache = None,
+    offline: Offline = False,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    as_json: AsJson = False,
+    junit: Junit = None,
+    quiet: Quiet = False,
+) -> None:
+    """Go on with a run under its plan: judge what is missing or errored."""
+    from adjudge.pipeline import cli_run
+
+    settings = cli_run.Settings(
+        home=out, cache=cache or out / "cache", offline=offline, refresh=False, quiet=quiet, as_json=as_json
+    )
+    raise typer.Exit(cli_run.resume(run, settings, max_calls, max_cost, junit))
+
+
+@app.command()
+def show(
+    run: RunName = "latest",
+    conversation: Annotated[
+        str | None, typer.Argument(metavar="[CONVERSATION]", help="Show one conversation, verdict by verdict.")
+    ] = None,
+    *,
+    out: Home = DEFAULT_HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Show a run, or one conversation of it."""
+    from adjudge.pipeline import cli_read
+
+    cli_read.show(run, conversation, out, as_json=as_json)
+
+
+@app.command()
+def whatif(
+    run: RunName = "latest",
+    *,
+    threshold: Annotated[
+        list[str] | None, typer.Option(metavar="[GRADER=]X", help="Another threshold. Repeatable.")
+    ] = None,
+    require: Annotated[
+        list[str] | None, typer.Option(metavar="GRADER:s2", help="Make a statement or check required.")
+    ] = None,
+    optional: Annotated[
+        list[str] | None, typer.Option(metavar="GRADER:s2", help="Make a statement or check optional.")
+    ] = None,
+    out: Home = DEFAULT_HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Decide a run's verdicts anew, with other thresholds or flags. No calls; nothing is written."""
+    from adjudge.pipeline import cli_read
+
+    cli_read.whatif(run, threshold or [], require or [], optional or [], out, as_json=as_json)
+
+
+@app.command()
+def rollouts(run: RunName = "latest", *, out: Home = DEFAULT_HOME) -> None:
+    """Show each test's rollouts: passed, mean reward, best, worst, pass@k and pass^k."""
+    from adjudge.pipeline import cli_read
+
+    cli_read.rollouts(run, out)
+
+
+@app.command()
+def export(
+    run: RunName = "latest",
+    *,
+    form: Annotated[
+        Literal["result-json", "jsonl", "csv", "junit", "markdown"],
+        typer.Option("--format", "-f", help="result-json writes one file per conversation and grader."),
+    ] = "jsonl",
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="PATH", help="File (result-json: directory). [default: stdout]")
+    ] = None,
+    grader: Annotated[str | None, typer.Option(metavar="NAME", help="result-json: only this grader.")] = None,
+    conversation: Annotated[
+        str | None, typer.Option(metavar="ID", help="result-json: only this conversation.")
+    ] = None,
+    out: Home = DEFAULT_HOME,
+) -> None:
+    """Write a run in another shape."""
+    from adjudge.pipeline import cli_read
+
+    cli_read.export(run, form, to, grader, conversation, out)
+
+
+@app.command()
+def init(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put it; made if missing.")],
+) -> None:
+    """Write a small working suite to start from."""
+    from adjudge.pipeline.starter import write_starter
+
+    for path in write_starter(directory):
+        typer.echo(path)
+    typer.echo(f"\nNow: adjudge run {directory / 'suite.yaml'}", err=True)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of suite files, for editors."""
+    import json
+
+    from adjudge.pipeline.suite import suite_schema
+
+    typer.echo(json.dumps(suite_schema(), indent=2))
+
+
+@app.command()
+def doctor(
+    *,
+    out: Home = DEFAULT_HOME,
+    cache: Cache = None,
+) -> None:
+    """Look at this machine: versions, keys that are set (never their values), the cache, the disk."""
+    from adjudge.pipeline import cli_read
+
+    raise typer.Exit(cli_read.doctor(out, cache or out / "cache"))
+
+
+def main() -> int:
+    """Run the command line. Returns the exit code; a mistake is one message on stderr."""
+    try:
+        code: object = app(standalone_mode=False)
+    except typer.Exit as stop:
+        return stop.exit_code
+    except typer.Abort:
+        return 130
+    except TyperException as mistake:
+        mistake.show()
+        return mistake.exit_code
+    except AdjudgeError as error:
+        typer.echo(f"adjudge: {error}", err=True)
+        return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return code if isinstance(code, int) else 0

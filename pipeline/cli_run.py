@@ -1,0 +1,136 @@
+"""What `adjudge run` and `adjudge resume` do."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from adjudge.judges.failure import UsageError
+from adjudge.pipeline.aggregate import results_by_grader
+from adjudge.pipeline.display import visible
+from adjudge.pipeline.grade import SummaryRow
+from adjudge.pipeline.plan import Plan
+from adjudge.pipeline.planning import Overrides, plan_run
+from adjudge.pipeline.progress import Progress
+from adjudge.pipeline.rundir import GRADES, Run, find_run
+from adjudge.pipeline.session import Access, carry_out
+from adjudge.pipeline.suite import load_suite
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where things live and how much is said."""
+
+    home: Path
+    cache: Path
+    offline: bool
+    refresh: bool
+    quiet: bool
+    as_json: bool
+
+    @property
+    def access(self) -> Access:
+        """Where verdicts come from."""
+        return Access(cache=self.cache, offline=self.offline, refresh=self.refresh)
+
+
+def run(
+    suite: Path,
+    conversations: Sequence[Path] | None,
+    overrides: Overrides,
+    settings: Settings,
+    junit: Path | None,
+) -> int:
+    """Plan a run of `suite`, carry it out and report it. Returns the exit code.
+
+    Raises:
+        UsageError, StorageError: see `plan_run` and `carry_out`.
+    """
+    started = plan_run(load_suite(suite, conversations=conversations), settings.home, overrides)
+    try:
+        return _carry_out(started, settings, junit)
+    except UsageError:
+        if not started.file(GRADES).exists() or started.file(GRADES).stat().st_size == 0:
+            shutil.rmtree(started.path, ignore_errors=True)
+        raise
+
+
+def resume(
+    reference: str, settings: Settings, max_calls: int | None, max_cost_usd: float | None, junit: Path | None
+) -> int:
+    """Go on with a run under its plan. Returns the exit code.
+
+    Raises:
+        UsageError, StorageError: see `find_run` and `carry_out`.
+    """
+    caps = {"max_calls": max_calls, "max_cost_usd": max_cost_usd}
+    return _carry_out(find_run(reference, settings.home), settings, junit, caps)
+
+
+def dry_run(
+    suite: Path, conversations: Sequence[Path] | None, overrides: Overrides, settings: Settings
+) -> None:
+    """Print what a run would take: calls, those already cached, tokens and cost. Asks nobody.
+
+    Raises:
+        UsageError, StorageError: see `estimate`.
+    """
+    from adjudge.pipeline.estimate import estimate, estimate_text
+
+    found = estimate(load_suite(suite, conversations=conversations), overrides, settings.access, settings.home)
+    if settings.as_json:
+        sys.stdout.write(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode() + "\n")
+    else:
+        sys.stdout.write(estimate_text(found))
+
+
+def _carry_out(
+    run: Run, settings: Settings, junit: Path | None, caps: dict[str, int | float | None] | None = None
+) -> int:
+    plan = run.plan()
+    _say_unreadable(plan)
+    total = plan.tail.conversation_count
+
+    def watch(states: Callable[[], dict[str, object]]) -> Progress:
+        return Progress(sys.stderr, total=total, judges=states, quiet=settings.quiet)  # pyright: ignore
+
+    summary = asyncio.run(carry_out(run, plan, settings.access, watch, caps=caps or {}, warn=_warn))
+    if junit is not None:
+        from adjudge.pipeline.cli_read import write_junit_file
+
+        write_junit_file(run, junit)
+    _report(run, plan, summary, settings)
+    return summary["exit_code"]
+
+
+def _report(run: Run, plan: Plan, summary: SummaryRow, settings: Settings) -> None:
+    if settings.as_json:
+        sys.stdout.write(orjson.dumps(summary, option=orjson.OPT_INDENT_2).decode() + "\n")
+        return
+    if settings.quiet:
+        return
+    from adjudge.pipeline.report_run import print_run
+
+    print_run(summary, results_by_grader(run.results()), sys.stdout)
+    if plan.head.recorded or plan.head.labels:
+        from adjudge.pipeline.trust import trust_text
+
+        sys.stdout.write("\n" + trust_text(run, plan))
+
+
+def _say_unreadable(plan: Plan) -> None:
+    for record in plan.tail.unreadable[:10]:
+        place = record.file if record.line is None else f"{record.file}:{record.line}"
+        _warn(f"{visible(place)}: {visible(record.reason)}")
+    if plan.tail.unreadable_count > 10:
+        _warn(f"{plan.tail.unreadable_count - 10} more records could not be read; plan.json lists them")
+
+
+def _warn(message: str) -> None:
+    sys.stderr.write(f"adjudge: warning: {message}\n")
