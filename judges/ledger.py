@@ -259,5 +259,6 @@ def _add(store: Store, record: Record) -> bool:
 def _stored(store: Store, key: str) -> Record | None:
     text = store.get(key)
     with suppress(DamagedRecordError):
-        return None if text is None else decode(text)
+        record = None if text is None else decode(text)
+        return record if record is not None and record.key == key else None
     return None
