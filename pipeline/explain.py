@@ -206,11 +206,18 @@ def _walk(schema: dict[str, Any], steps: Iterable[str | int]) -> _Place:
 
 
 def _member(options: list[dict[str, Any]], label: str) -> dict[str, Any]:
-    """The member of a union that pydantic calls `label`: `str`, `list[Part]`, `Part`."""
+    """The member of a union that pydantic calls `label`: `str`, `constrained-int`, `list[Part]`, `Part`."""
     names = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
-    kind = "array" if label.startswith("list") else "object" if label.startswith("dict") else names.get(label)
+    names |= {"list": "array", "dict": "object"}
+    word = label.removeprefix("constrained-").partition("[")[0]
     for option in options:
-        if option.get("type") == kind if kind else str(option.get("$ref", "")).endswith(f"/{label}"):
+        if word == "literal":
+            found = "enum" in option or "const" in option
+        elif word in names:
+            found = option.get("type") == names[word] and "enum" not in option
+        else:
+            found = str(option.get("$ref", "")).endswith(f"/{word}")
+        if found:
             return option
     return {}
 

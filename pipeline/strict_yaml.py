@@ -218,7 +218,7 @@ class _Builder:
         if text in _PLAIN:
             return _PLAIN[text]
         if _INTEGER.fullmatch(text):
-            if len(text) > _INTEGER_DIGITS:
+            if len(text.lstrip("-")) > _INTEGER_DIGITS:
                 self._note(
                     event, f"number has more than {_INTEGER_DIGITS} digits; put it in quotes if it is text"
                 )

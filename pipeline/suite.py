@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -13,7 +13,6 @@ from adjudge.judges.failure import UsageError
 from adjudge.judges.request import digest
 from adjudge.pipeline.explain import Finding, dotted, findings
 from adjudge.pipeline.plain import kind_of, mapping
-from adjudge.pipeline.strict_yaml import Document, Mark, load_yaml
 from adjudge.pipeline.suite_errors import Problem, SuiteError
 from adjudge.pipeline.suite_files import MissingFileError, file_findings, matching
 from adjudge.pipeline.suite_rules import rule_findings
@@ -30,6 +29,9 @@ from adjudge.pipeline.suite_spec import (
     StatementsGrader,
     SuiteFile,
 )
+
+if TYPE_CHECKING:
+    from adjudge.pipeline.strict_yaml import Document, Mark
 
 __all__ = [
     "Budget",
@@ -96,6 +98,8 @@ def load_suite(path: str | Path, *, conversations: Sequence[str | Path] | None =
         SuiteError: a suite that can't be used, listing every problem with its line and column.
         UsageError: no such file, or `conversations` names a file that is not there.
     """
+    from adjudge.pipeline.strict_yaml import load_yaml
+
     path = Path(path)
     document = load_yaml(path)
     data = {"name": path.stem, **mapping(document.data)}

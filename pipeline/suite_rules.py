@@ -5,11 +5,13 @@ must be able to fail (S4). Works on the file's plain data, so that a fault in on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjudge.pipeline.explain import Finding, Where, unknown
 from adjudge.pipeline.plain import items, mapping
-from adjudge.pipeline.strict_yaml import Document
+
+if TYPE_CHECKING:
+    from adjudge.pipeline.strict_yaml import Document
 
 _OWN_PARAMS = {
     "api_base": "write it beside 'params'",
@@ -41,7 +43,9 @@ def rule_findings(document: Document) -> Iterator[Finding]:
         if grader.get("type") == "statements":
             yield from _reference_findings(place, grader, list(mapping(data.get("judges"))))
             yield from _statement_findings(document, place, grader, mapping(data.get("tests")))
-    types = {grader.get("name"): grader.get("type") for grader in graders.values()}
+    types: dict[str, Any] = {}
+    for grader in graders.values():
+        types.setdefault(str(grader.get("name")), grader.get("type"))
     for name, test in mapping(data.get("tests")).items():
         yield from _test_findings(("tests", name), mapping(test), types)
 
@@ -150,8 +154,8 @@ def _selects(test: Mapping[str, Any], grader: object) -> bool:
     return graders is None or grader in items(graders)
 
 
-def _test_findings(where: Where, test: Mapping[str, Any], types: Mapping[Any, Any]) -> Iterator[Finding]:
-    known = [name for name in types if isinstance(name, str)]
+def _test_findings(where: Where, test: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[Finding]:
+    known = list(types)
     for place, name in enumerate(items(test.get("graders"))):
         if isinstance(name, str) and name not in known:
             yield Finding(where=(*where, "graders", place), message=unknown("grader", name, known))

@@ -12,7 +12,8 @@ from adjudge.pipeline.plain import kind_of
 
 
 class _Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    # Built when first used: most commands use few of these models, and a nested one is built but once.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
 
 def _not_blank(text: str) -> str:
@@ -216,7 +217,7 @@ class SuiteFile(_Spec):
     tests: Annotated[dict[Name, Scenario], Field(description="Scenarios by name.")] = Field(
         default_factory=dict[str, Scenario]
     )
-    policy: Annotated[Policy, Field(description="What must hold for exit code 0.")] = Policy()
+    policy: Annotated[Policy, Field(description="The rule that turns a run into an exit code.")] = Policy()
     budget: Annotated[Budget, Field(description="Hard caps.")] = Budget()
     evidence: Annotated[EvidenceSpec, Field(description="What judges are shown.")] = EvidenceSpec()
     recorded: Annotated[

@@ -124,7 +124,7 @@ def _beside(record: dict[str, Any], notes: Notes) -> dict[str, Any]:
     identity = _identity(record)
     if identity is not None:
         fields["id"] = identity
-    for key in _ENVELOPE.keys() & record.keys():
+    for key in [key for key in _ENVELOPE if key in record]:
         value = record.pop(key)
         if isinstance(value, _ENVELOPE[key]) and (key != "status" or value in _STATUS):
             fields[key] = value
@@ -150,8 +150,8 @@ def _identity(record: dict[str, Any]) -> str | None:
 def _message(message: Any, turn: int, notes: Notes) -> dict[str, Any]:
     if not is_mapping(message):
         raise NotAConversationError(f"turn {turn}: a message is an object, not {kind_of(message)}")
-    for key in message.keys() - _READ:
-        if message[key] not in (None, "", [], {}):
+    for key, value in message.items():
+        if key not in _READ and value not in (None, "", [], {}):
             notes.add(f"{key!r} left out", turn)
     fields = _role(message, turn, notes)
     fields["content"] = _content(message, turn, notes)
