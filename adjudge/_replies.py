@@ -212,7 +212,8 @@ def _text(message: Mapping[str, Any]) -> str:
 
 def _statements(text: str) -> Iterator[tuple[str, str]]:
     for line in text.split("\n"):
-        row = _json_or_none(line) if line.startswith('{"id"') else None
+        start = line.find('{"id":')
+        row = _json_or_none(line[start:]) if start >= 0 else None
         if row is not None and row.keys() == {"id", "statement"}:
             yield row["id"], row["statement"]
 

@@ -85,11 +85,16 @@ class Access:
             raise UsageError(f"{self.label}: {' or '.join(names)} {wrong}; it must hold the API key")
         return PLACEHOLDER_KEY
 
-    def redactor(self, key: str | None) -> Redactor:
-        """What takes this judge's secrets, and whatever the environment calls one, out of text."""
-        named = (value for name, value in self.environ.items() if _SECRET_VARIABLE.search(name.upper()))
+    def redactors(self, key: str | None) -> tuple[Redactor, Redactor]:
+        """What takes secrets out of messages and of what failed, and what takes the key alone out of a reply.
+
+        The first also takes out header values, what the address holds and whatever the environment calls a
+        secret; in a reply, whose quotes are checked, those may be ordinary words.
+        """
         own = [key] if key is not None and key != PLACEHOLDER_KEY else []
-        return Redactor([*own, *named, *self.all_headers.values(), *url_secrets(self.model.api_base or "")])
+        named = [value for name, value in self.environ.items() if _SECRET_VARIABLE.search(name.upper())]
+        others = [*named, *self.all_headers.values(), *url_secrets(self.model.api_base or "")]
+        return Redactor([*own, *others]), Redactor(own)
 
 
 def _is_address(text: str) -> bool:

@@ -226,7 +226,8 @@ def _told(body: bytes) -> _Told:
     if isinstance(value, list) and value:
         value = cast("list[Any]", value)[0]
     if not isinstance(value, dict):
-        return _Told(message=body[:_SEARCHED].decode("utf-8", "replace").strip())
+        text = body[:_SEARCHED].decode("utf-8", "replace").strip()
+        return _Told(message="an HTML page" if text.startswith("<") else text)
     whole = cast("dict[str, Any]", value)
     error: Any = whole.get("error") or whole
     if not isinstance(error, dict):

@@ -156,7 +156,7 @@ class _Ask:
         failure = reading_failure(reading, limit)
         if failure is not None:
             return self.failed(failure, response, reading)
-        verdicts = parse_reply(self._provider.redact.known(reading.text or ""), self._request)
+        verdicts = parse_reply(self._provider.redact_key.known(reading.text or ""), self._request)
         if isinstance(verdicts, Failure):
             return self.failed(verdicts, response, reading)
         return Answer(verdicts=verdicts, attempts=(self._attempt(None, response, reading),))

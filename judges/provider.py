@@ -49,9 +49,12 @@ class _UnsupportedError(Exception):
 class Provider:
     """One model as litellm reaches it. Made by `load`.
 
+    A model with another interface than chat, which litellm bridges, is asked through litellm.
+
     Attributes:
         shape: the interface its replies have.
-        redact: takes this judge's secrets out of text.
+        redact: takes secrets out of messages and out of what failed.
+        redact_key: takes the key alone out of a reply, whose quotes must stay what they are.
         price: in litellm's price map, of the model asked for; None where that has none.
     """
 
@@ -62,16 +65,14 @@ class Provider:
             UsageError: no key, or no address.
         """
         row = _price_row(_litellm().model_cost, access.model.name, provider, name)
-        elsewhere = (
-            row is not None and row.get("mode") == "responses"
-        )  # another interface, which litellm bridges
-        family = None if elsewhere else FAMILIES.get(provider)
+        bridged = name.startswith("responses/") or (row is not None and row.get("mode") == "responses")
+        family = None if bridged else FAMILIES.get(provider)
         self.price: Price | None = mapped_price(row)
         self.shape: Shape = "openai" if family is None else family.shape
         self._access, self._family, self._provider, self._name = access, family, provider, name
         self._key = self._find_key()
         self._base = access.model.api_base or base or (None if family is None else family.base)
-        self.redact = access.redactor(self._key)
+        self.redact, self.redact_key = access.redactors(self._key)
         if self._base is None and family is not None and family.client != "handler":
             raise UsageError(f"{access.label}: {access.model.name!r} needs api_base or {family.bases[0]}")
         self._as_written: tuple[str, ...] = ()
@@ -207,7 +208,9 @@ class Provider:
             "api_key": self._key,
         }
         given = {name: value for name, value in extra.items() if value}
-        call = {"model": self._access.model.name, "max_retries": 0, "num_retries": 0}
+        call: dict[str, Any] = {"model": self._access.model.name, "max_retries": 0, "num_retries": 0}
+        if self._family is not None and self._family.client != "handler":
+            call["_skip_responses_api_bridge"] = True  # the bridge would not send with our client
         return copy.deepcopy({**call, **params, **given, **mode_arguments(mode, ids)})
 
     def _find_key(self) -> str | None:
