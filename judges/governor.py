@@ -177,6 +177,11 @@ class Governor:
             self._turn_away()
         self._let_out()
 
+    def stop(self) -> None:
+        """Let nothing more out: who waits, and who comes, is `canceled`. What is on the wire goes on."""
+        self._shut = Failure(cause="canceled", message="the run was stopped", retryable=True)
+        self._turn_away()
+
     def spend_retry(self, cause: Cause) -> int | None:
         """Take a retry after `cause` out of the quota; what it took, or None when too little is left."""
         tokens = THROTTLED_RETRY if cause == "rate_limited" else TRANSIENT_RETRY

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from typer.exceptions import TyperException
 
-from adjudge.judges.failure import AdjudgeError
+from adjudge.judges.failure import AdjudgeError, StorageError
 from adjudge.pipeline import cli_cache
 
 app = typer.Typer(
@@ -25,6 +22,24 @@ app = typer.Typer(
     "4 storage; 5 nothing to judge; 130/143 interrupted (resume).",
 )
 app.add_typer(cli_cache.app, name="cache")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"adjudge {version('adjudge')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _adjudge(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None: ...
+
 
 Home = Annotated[
     Path, typer.Option("--out", metavar="DIR", envvar="ADJUDGE_HOME", help="Where runs and the cache live.")
@@ -65,12 +80,12 @@ def run(
         typer.Option(
             metavar="MODEL",
             envvar="ADJUDGE_JUDGE",
-            help="Ask this model instead: openai/gpt-5-mini, anthropic/..., ollama/...; NAME=MODEL for one judge.",
+            help="Ask this model instead, such as openai/gpt-5-mini; NAME=MODEL for one judge.",
         ),
     ] = None,
     api_base: Annotated[
         str | None,
-        typer.Option(metavar="URL", envvar="ADJUDGE_API_BASE", help="Server of the judge, OpenAI-compatible."),
+        typer.Option(metavar="URL", envvar="ADJUDGE_API_BASE", help="The judge's server, OpenAI-compatible."),
     ] = None,
     grader: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this grader. Repeatable.")
@@ -149,7 +164,8 @@ def resume(
 def show(
     run: RunName = "latest",
     conversation: Annotated[
-        str | None, typer.Argument(metavar="[CONVERSATION]", help="Show one conversation, verdict by verdict.")
+        str | None,
+        typer.Argument(metavar="[CONVERSATION]", help="Show one, verdict by verdict."),
     ] = None,
     *,
     out: Home = DEFAULT_HOME,
@@ -200,7 +216,8 @@ def export(
         typer.Option("--format", "-f", help="result-json writes one file per conversation and grader."),
     ] = "jsonl",
     to: Annotated[
-        Path | None, typer.Option("--to", metavar="PATH", help="File (result-json: directory). [default: stdout]")
+        Path | None,
+        typer.Option("--to", metavar="PATH", help="File, or directory. [default: stdout]"),
     ] = None,
     grader: Annotated[str | None, typer.Option(metavar="NAME", help="result-json: only this grader.")] = None,
     conversation: Annotated[
@@ -251,18 +268,13 @@ def doctor(
 def main() -> int:
     """Run the command line. Returns the exit code; a mistake is one message on stderr."""
     try:
-        code: object = app(standalone_mode=False)
-    except typer.Exit as stop:
-        return stop.exit_code
-    except typer.Abort:
-        return 130
-    except TyperException as mistake:
-        mistake.show()
-        return mistake.exit_code
+        app()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 1
     except AdjudgeError as error:
         typer.echo(f"adjudge: {error}", err=True)
         return error.exit_code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    return code if isinstance(code, int) else 0
+    except OSError as error:
+        typer.echo(f"adjudge: {error}", err=True)
+        return StorageError.exit_code
+    return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,14 +13,15 @@ import orjson
 
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.aggregate import results_by_grader
+from adjudge.pipeline.bench import Lookup
 from adjudge.pipeline.display import visible
 from adjudge.pipeline.grade import SummaryRow
 from adjudge.pipeline.plan import Plan
 from adjudge.pipeline.planning import Overrides, plan_run
 from adjudge.pipeline.progress import Progress
 from adjudge.pipeline.rundir import GRADES, Run, find_run
-from adjudge.pipeline.session import Access, carry_out
-from adjudge.pipeline.suite import load_suite
+from adjudge.pipeline.session import JudgeStates, carry_out
+from adjudge.pipeline.suite import Budget, load_suite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +36,9 @@ class Settings:
     as_json: bool
 
     @property
-    def access(self) -> Access:
+    def lookup(self) -> Lookup:
         """Where verdicts come from."""
-        return Access(cache=self.cache, offline=self.offline, refresh=self.refresh)
+        return Lookup(cache=self.cache, offline=self.offline, refresh=self.refresh)
 
 
 def run(
@@ -69,7 +70,7 @@ def resume(
     Raises:
         UsageError, StorageError: see `find_run` and `carry_out`.
     """
-    caps = {"max_calls": max_calls, "max_cost_usd": max_cost_usd}
+    caps = Budget(max_calls=max_calls, max_cost_usd=max_cost_usd)
     return _carry_out(find_run(reference, settings.home), settings, junit, caps)
 
 
@@ -83,24 +84,22 @@ def dry_run(
     """
     from adjudge.pipeline.estimate import estimate, estimate_text
 
-    found = estimate(load_suite(suite, conversations=conversations), overrides, settings.access, settings.home)
+    found = estimate(load_suite(suite, conversations=conversations), overrides, settings.lookup)
     if settings.as_json:
         sys.stdout.write(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode() + "\n")
     else:
         sys.stdout.write(estimate_text(found))
 
 
-def _carry_out(
-    run: Run, settings: Settings, junit: Path | None, caps: dict[str, int | float | None] | None = None
-) -> int:
+def _carry_out(run: Run, settings: Settings, junit: Path | None, caps: Budget | None = None) -> int:
     plan = run.plan()
     _say_unreadable(plan)
     total = plan.tail.conversation_count
 
-    def watch(states: Callable[[], dict[str, object]]) -> Progress:
-        return Progress(sys.stderr, total=total, judges=states, quiet=settings.quiet)  # pyright: ignore
+    def watch(states: JudgeStates) -> Progress:
+        return Progress(sys.stderr, total=total, judges=states, quiet=settings.quiet)
 
-    summary = asyncio.run(carry_out(run, plan, settings.access, watch, caps=caps or {}, warn=_warn))
+    summary = asyncio.run(carry_out(run, plan, settings.lookup, watch, caps=caps, warn=_warn))
     if junit is not None:
         from adjudge.pipeline.cli_read import write_junit_file
 

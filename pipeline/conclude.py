@@ -19,9 +19,10 @@ from adjudge.pipeline.scoring import combined, grading_state
 from adjudge.pipeline.spent import add_spent, spent_nothing
 
 
-def conclude(run: Run, plan: Plan) -> SummaryRow:
+def conclude(run: Run, plan: Plan, *, exit_code: int | None = None) -> SummaryRow:
     """Write `results.jsonl` and `summary.json` from the plan and the journal, and return the summary.
 
+    `exit_code` takes the place of the policy's, for a run that a signal interrupted.
     Memory holds one number per conversation and grader, whatever the grades' size.
 
     Raises:
@@ -35,6 +36,8 @@ def conclude(run: Run, plan: Plan) -> SummaryRow:
             tally.add(planned, row)
             file.write(orjson.dumps(row) + b"\n")
     summary = tally.summary(run.id, journal.spent)
+    if exit_code is not None:
+        summary["exit_code"] = exit_code
     run.write_summary(summary)
     return summary
 

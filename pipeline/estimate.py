@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from adjudge.judges.ledger import Ledger
-from adjudge.judges.ledger_judge import LedgerJudge
 from adjudge.judges.recorded import Recordings
 from adjudge.judges.request import JudgeRequest
-from adjudge.judges.scripted import ScriptedJudge
-from adjudge.pipeline.evidence import render
+from adjudge.judges.verdict import Usage
+from adjudge.pipeline.asking import questions_of
+from adjudge.pipeline.bench import Lookup, price_of
 from adjudge.pipeline.planning import Freezing, Overrides, plan_head
-from adjudge.pipeline.session import Access
-from adjudge.pipeline.statements import questions
 from adjudge.pipeline.suite import JudgeSpec, Suite
 
 CHARACTERS_PER_TOKEN = 4
@@ -43,7 +41,7 @@ class Estimate(TypedDict):
     unpriced_judges: list[str]
 
 
-def estimate(suite: Suite, overrides: Overrides, access: Access) -> Estimate:
+def estimate(suite: Suite, overrides: Overrides, lookup: Lookup) -> Estimate:
     """Go through everything a run would ask, and ask nobody.
 
     Raises:
@@ -51,45 +49,34 @@ def estimate(suite: Suite, overrides: Overrides, access: Access) -> Estimate:
         StorageError: the cache can't be read.
     """
     head = plan_head(suite, "dry-run", overrides)
-    found: Estimate = {
-        "conversations": 0,
-        "unreadable": 0,
-        "grades": 0,
-        "questions": 0,
-        "cached": 0,
-        "calls": 0,
-        "input_tokens": 0,
-        "output_tokens": 0,
-        "cost_usd": 0.0,
-        "unpriced_judges": [],
+    freezing = Freezing(suite, head)
+    loads = {name: _Load() for name in head.judges}
+    grades = cached = 0
+    with ExitStack() as files:
+        answered = _answered(suite, lookup, files)
+        for planned, asked in questions_of(head, freezing, overrides.limit):
+            grades += len(planned.graders)
+            for _, question in asked:
+                if answered(question.request.key):
+                    cached += 1
+                else:
+                    loads[question.judge].add(question.request)
+    called = {name: load for name, load in loads.items() if load.calls}
+    costs = {name: load.cost(head.judges[name]) for name, load in called.items()}
+    unpriced = [name for name, cost in costs.items() if cost is None]
+    calls = sum(load.calls for load in called.values())
+    return {
+        "conversations": freezing.count,
+        "unreadable": freezing.unreadable,
+        "grades": grades,
+        "questions": cached + calls,
+        "cached": cached,
+        "calls": calls,
+        "input_tokens": sum(load.input_tokens for load in called.values()),
+        "output_tokens": sum(load.output_tokens for load in called.values()),
+        "cost_usd": None if unpriced else sum(cost for cost in costs.values() if cost is not None),
+        "unpriced_judges": unpriced,
     }
-    graders = {grader.name: grader for grader in head.graders}
-    models, options, freezing = head.models(), head.evidence_options(), Freezing(suite, head)
-    by_judge: dict[str, list[tuple[int, int]]] = {}
-    with ExitStack() as open_files:
-        known = _known(suite, access, open_files)
-        for conversation, planned in freezing.conversations(overrides.limit):
-            found["grades"] += len(planned.graders)
-            if not planned.evidence:
-                continue
-            evidence = render(conversation, options)
-            for name in planned.graders:
-                grader = graders[name]
-                if grader.type == "checks":
-                    continue
-                statements = head.effective(grader, planned)
-                prompt = head.prompts[grader.prompt].prompt()
-                for question in questions(
-                    grader, statements, evidence, models=models, prompt=prompt, conversation=planned.id
-                ):
-                    found["questions"] += 1
-                    if known is not None and known.recall(question.request) is not None:
-                        found["cached"] += 1
-                    else:
-                        by_judge.setdefault(question.judge, []).append(_tokens(question.request))
-    found["conversations"], found["unreadable"] = freezing.count, freezing.unreadable
-    _add_calls(found, by_judge, head.judges)
-    return found
 
 
 def estimate_text(found: Estimate) -> str:
@@ -109,20 +96,32 @@ def estimate_text(found: Estimate) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _known(suite: Suite, access: Access, files: ExitStack) -> LedgerJudge | None:
-    """What is answered already; a cache that doesn't exist yet is not made."""
-    raise NotImplementedError
+@dataclass(slots=True)
+class _Load:
+    """What one judge would have to answer."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def add(self, request: JudgeRequest) -> None:
+        texts = (request.prompt.system, request.prompt.user, request.evidence.text, *request.statements)
+        self.calls += 1
+        self.input_tokens += sum(map(len, texts)) // CHARACTERS_PER_TOKEN
+        self.output_tokens += OUTPUT_TOKENS_PER_STATEMENT * len(request.statements)
+
+    def cost(self, judge: JudgeSpec) -> float | None:
+        price = price_of(judge)
+        tokens = Usage(input_tokens=self.input_tokens, output_tokens=self.output_tokens)
+        return None if price is None else replace(price, up_to=None).cost(tokens)
 
 
-def _tokens(request: JudgeRequest) -> tuple[int, int]:
-    texts = (request.prompt.system, request.prompt.user, request.evidence.text, *request.statements)
-    return (
-        sum(map(len, texts)) // CHARACTERS_PER_TOKEN,
-        OUTPUT_TOKENS_PER_STATEMENT * len(request.statements),
-    )
-
-
-def _add_calls(
-    found: Estimate, by_judge: Mapping[str, list[tuple[int, int]]], judges: Mapping[str, JudgeSpec]
-) -> None:
-    raise NotImplementedError
+def _answered(suite: Suite, lookup: Lookup, files: ExitStack) -> Callable[[str], bool]:
+    """Whether a key is answered already. A cache that doesn't exist yet is not made."""
+    if lookup.refresh:
+        return lambda _: False
+    recordings = Recordings(suite.recorded_files)
+    if not lookup.cache.exists():
+        return lambda key: recordings.get(key) is not None
+    ledger = files.enter_context(Ledger.open(lookup.cache, read_only=True))
+    return lambda key: recordings.get(key) is not None or ledger.get(key) is not None

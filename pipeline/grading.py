@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol, cast
+from types import TracebackType
+from typing import Protocol, Self, cast
 
 import orjson
 from pydantic import ValidationError
@@ -48,6 +49,12 @@ class Watch(Protocol):
     def finished(self, conversations: int, /) -> None:
         """So many more conversations need nothing further."""
         ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
 
 
 class Leg:

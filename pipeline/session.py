@@ -1,64 +1,149 @@
-"""Carry out a run: open what it needs, grade what is missing, conclude. Used by the command line and the API."""
+"""Carry out a run: open what it needs, grade what is missing, conclude. For the command line and the API."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from adjudge.judges.bench import Bench
 from adjudge.judges.failure import UsageError
-from adjudge.judges.governor import GovernorState
 from adjudge.judges.ledger import Ledger
 from adjudge.judges.recorded import Recordings
 from adjudge.judges.request import digest
 from adjudge.judges.wallet import Wallet
+from adjudge.pipeline.bench import Bench, Lookup
 from adjudge.pipeline.conclude import Latest, conclude
-from adjudge.pipeline.grade import GradeRow, SummaryRow
-from adjudge.pipeline.grading import Leg
+from adjudge.pipeline.grade import SpentRow, SummaryRow
+from adjudge.pipeline.grading import Leg, Watch
 from adjudge.pipeline.plan import Plan, PlannedFile
 from adjudge.pipeline.rundir import RESULTS, SUMMARY, Run
+from adjudge.pipeline.suite import Budget
+
+if TYPE_CHECKING:
+    from adjudge.judges.governor import GovernorState
 
 GRACE_SECONDS = 10.0
 """How long calls in flight may take to finish after the first SIGINT or SIGTERM."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
-    """Where verdicts come from.
+JudgeStates = Callable[[], "Mapping[str, GovernorState]"]
+"""Says what each judge is doing, by its name."""
 
-    Attributes:
-        cache: directory of the verdict cache.
-        offline: answer from recordings and the cache alone (C11).
-        refresh: ask again what was answered before this run (C8).
+
+async def carry_out(
+    run: Run,
+    plan: Plan,
+    lookup: Lookup,
+    watch: Callable[[JudgeStates], Watch],
+    *,
+    caps: Budget | None = None,
+    warn: Callable[[str], None],
+) -> SummaryRow:
+    """Make every grade the run misses, and conclude it.
+
+    SIGINT or SIGTERM lets calls in flight finish for `GRACE_SECONDS`, a second one does not; the summary's
+    exit code is then 130 or 143, and `resume` goes on.
+
+    Args:
+        run: a planned run.
+        plan: its plan.
+        lookup: where verdicts come from.
+        watch: makes whoever watches, told where to ask for the judges' state. Entered as a context manager.
+        caps: budget in place of the plan's, where set. It counts all legs of the run.
+        warn: told of damage in the cache, a line each.
+
+    Raises:
+        UsageError: a judge, a verifier or a recording can't be used.
+        StorageError: the run or the cache can't be written; what was stored stays, and `resume` goes on.
     """
+    with run.locked():
+        budget = plan.head.budget if caps is None else _with_caps(plan.head.budget, caps)
+        spent = Latest(run, plan).spent
+        async with AsyncExitStack() as files:
+            ledger = files.enter_context(Ledger.open(lookup.cache, warn=warn))
+            recordings = Recordings(_unchanged(plan.head.recorded))
+            bench = await files.enter_async_context(
+                Bench(plan.head.judges, ledger, recordings, _wallet(budget, spent), run=run.id, lookup=lookup)
+            )
+            if budget.max_cost_usd is not None:
+                bench.require_prices()
+            for name in (RESULTS, SUMMARY):
+                run.file(name).unlink(missing_ok=True)
+            audience = files.enter_context(watch(bench.states))
+            leg = Leg(run, plan, bench.judges, audience, window=bench.window)
+            stopped_by = await _grade(leg, bench)
+        return conclude(run, plan, exit_code=None if stopped_by is None else 128 + stopped_by)
 
-    cache: Path
-    offline: bool = False
-    refresh: bool = False
+
+async def _grade(leg: Leg, bench: Bench) -> int | None:
+    """Grade to the end, or until a signal stops it; that signal's number."""
+    grading = asyncio.ensure_future(leg.grade())
+    received: list[int] = []
+
+    def stop(number: int) -> None:
+        received.append(number)
+        if len(received) > 1:
+            grading.cancel()
+            return
+        leg.stop()
+        bench.stop()
+        asyncio.get_running_loop().call_later(GRACE_SECONDS, grading.cancel)
+
+    with _signals(stop):
+        try:
+            await grading
+        except asyncio.CancelledError:
+            if not received:
+                raise
+    return received[0] if received else None
 
 
-class Audience(Protocol):
-    """Whoever watches a run: told of grades as they are made, and able to ask what the judges are doing."""
+@contextmanager
+def _signals(stop: Callable[[int], None]) -> Generator[None]:
+    """Call `stop` on SIGINT and SIGTERM, where this thread may say so."""
+    loop, handled = asyncio.get_running_loop(), list[int]()
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop, number)
+            handled.append(number)
+    except (RuntimeError, ValueError, NotImplementedError):
+        pass  # not the main thread: whoever owns it decides what signals mean
+    try:
+        yield
+    finally:
+        for number in handled:
+            loop.remove_signal_handler(number)
 
-    def graded(self, grade: GradeRow, /) -> None:
-        """One grade was made."""
-        ...
 
-    def finished(self, conversations: int, /) -> None:
-        """So many more conversations are done."""
-        ...
+def _with_caps(budget: Budget, caps: Budget) -> Budget:
+    return budget.model_copy(update=caps.model_dump(exclude_none=True))
 
 
-class Nobody:
-    """An audience of none."""
+def _wallet(budget: Budget, spent: SpentRow) -> Wallet:
+    return Wallet(
+        budget.max_calls,
+        budget.max_cost_usd,
+        calls=spent["calls"],
+        cost_usd=spent["cost_usd"],
+        cost_unknown_calls=spent["cost_unknown_calls"],
+    )
 
-    def graded(self, grade: GradeRow, /) -> None:
-        """Nothing."""
 
-    def finished(self, conversations: int, /) -> None:
-        """Nothing."""
+def _unchanged(files: Iterable[PlannedFile]) -> list[Path]:
+    """The files' paths.
+
+    Raises:
+        UsageError: one is not what it was when the run was planned.
+    """
+    paths = [(Path(file.path), file.digest) for file in files]
+    for path, planned in paths:
+        try:
+            same = digest(path.read_bytes()) == planned
+        except OSError as error:
+            raise UsageError(f"{str(path)!r} can't be read: {error.strerror}") from None
+        if not same:
+            raise UsageError(f"{str(path)!r} changed since this run was planned; start a new run")
+    return [path for path, _ in paths]

@@ -1,0 +1,48 @@
+"""Why questions of a suite have no verdict in a cache: what is stored instead, and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from adjudge.judges.ledger import Ledger
+from adjudge.judges.recorded import Recordings
+from adjudge.pipeline.asking import questions_of
+from adjudge.pipeline.cache_commands import why_miss
+from adjudge.pipeline.display import visible
+from adjudge.pipeline.planning import Freezing, Overrides, plan_head
+from adjudge.pipeline.suite import Suite
+
+
+def explain_misses(
+    suite: Suite, overrides: Overrides, cache: Path, *, conversation: str | None = None, limit: int = 5
+) -> Iterator[str]:
+    """Lines that explain the first `limit` misses, and count them all.
+
+    Raises:
+        UsageError: see `plan_head`.
+        StorageError: the cache can't be read.
+    """
+    head = plan_head(suite, "why-miss", overrides)
+    recordings = Recordings(suite.recorded_files)
+    asked = missed = 0
+    with Ledger.open(cache, read_only=True) as ledger:
+        for planned, several in questions_of(head, Freezing(suite, head)):
+            if conversation not in (None, planned.id):
+                continue
+            for _, question in several:
+                asked += 1
+                request = question.request
+                if recordings.get(request.key) is not None or ledger.get(request.key) is not None:
+                    continue
+                missed += 1
+                if missed <= limit:
+                    found = why_miss(ledger, request.key_fields)
+                    yield f"{visible(request.unit)} ({request.key[:12]})"
+                    if found.damage is not None:
+                        yield f"  stored, but damaged: {visible(found.damage)}"
+                    for near in found.nearest:
+                        yield f"  {near.key[:12]} of {near.created or 'unknown date'}: {visible(near.why)}"
+                    if not found.nearest and not found.stored:
+                        yield "  never asked: nothing stored shares its evidence or its statements"
+    yield f"{missed} of {asked} questions have no verdict in {visible(str(cache))}"
