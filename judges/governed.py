@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from adjudge.judges.deadline import Deadline
@@ -19,10 +20,23 @@ _INTERRUPTED = Attempt(cause="canceled")
 class GovernedJudge:
     """A judge that waits for its turn, then makes one attempt within what is left of a deadline."""
 
-    def __init__(self, inner: Judge, governor: Governor, wallet: Wallet) -> None:
-        """`governor` is this judge's own; `wallet` is shared by all judges of a run."""
+    def __init__(
+        self,
+        inner: Judge,
+        governor: Governor,
+        wallet: Wallet,
+        *,
+        prepare: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Wrap `inner`.
+
+        Args:
+            governor: this judge's own.
+            wallet: shared by all judges of a run.
+            prepare: awaited before the first request, outside any deadline: loading a provider takes seconds.
+        """
         self.governor = governor
-        self._inner, self._wallet = inner, wallet
+        self._inner, self._wallet, self._prepare = inner, wallet, prepare
 
     async def judge(self, request: JudgeRequest, /, deadline: Deadline | None = None) -> Answer | Failure:
         """The outcome of one attempt, or why none could be made: a failure without attempts.
@@ -32,6 +46,9 @@ class GovernedJudge:
         """
         if (broke := self._wallet.exhausted()) is not None:
             return broke
+        if self._prepare is not None:
+            await self._prepare()
+            self._prepare = None
         deadline = deadline or Deadline(self.governor.patience, self.governor.clock())
         permit = await self.governor.admit(deadline)
         if isinstance(permit, Failure):

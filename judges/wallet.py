@@ -16,6 +16,7 @@ class Wallet:
     a cost cap it weighs as much as the dearest call whose cost is known.
 
     Attributes:
+        max_cost_usd: the cost cap, or None.
         calls: requests made or under way.
         cost_usd: US dollars of the calls whose cost is known.
         cost_unknown_calls: calls whose cost is not known. A request refused with an HTTP error is free.
@@ -31,7 +32,7 @@ class Wallet:
         cost_unknown_calls: int = 0,
     ) -> None:
         """Caps are None for none. `calls`, `cost_usd` and `cost_unknown_calls`: spent by earlier legs."""
-        self._max_calls, self._max_cost_usd = max_calls, max_cost_usd
+        self._max_calls, self.max_cost_usd = max_calls, max_cost_usd
         self.calls, self.cost_usd, self.cost_unknown_calls = calls, cost_usd, cost_unknown_calls
         known = calls - cost_unknown_calls
         self._dearest = cost_usd / known if known > 0 else None
@@ -41,17 +42,15 @@ class Wallet:
         """Why no further call may be made (`budget_exhausted`), or None."""
         if self._max_calls is not None and self.calls >= self._max_calls:
             return _exhausted(f"max_calls {self._max_calls} is reached", "--max-calls")
-        if self._max_cost_usd is None:
+        if self.max_cost_usd is None:
             return None
         if self._unpriced_answers and self._dearest is None:
-            why = (
-                f"max_cost_usd {self._max_cost_usd:g} can't be kept: the judge's answers come without a cost"
-            )
+            why = f"max_cost_usd {self.max_cost_usd:g} can't be kept: the judge's answers come without a cost"
             return Failure(cause="budget_exhausted", message=f"{why}; drop --max-cost and cap --max-calls")
-        if self.cost_usd + self.cost_unknown_calls * (self._dearest or 0.0) < self._max_cost_usd:
+        if self.cost_usd + self.cost_unknown_calls * (self._dearest or 0.0) < self.max_cost_usd:
             return None
         spent = f"${self.cost_usd:.4f} spent, calls of unknown cost: {self.cost_unknown_calls}"
-        reached = f"max_cost_usd {self._max_cost_usd:g} is reached ({spent})"
+        reached = f"max_cost_usd {self.max_cost_usd:g} is reached ({spent})"
         return _exhausted(reached, "--max-cost")
 
     def reserve(self) -> Failure | None:

@@ -139,3 +139,19 @@ async def test_a_judge_that_failed_for_good_is_not_asked_again_and_others_go_on(
     assert [outcome.cause for outcome in outcomes if isinstance(outcome, Failure)] == ["quota"] * 3
     assert judge.governor.state().calls == 1
     assert isinstance(await other.judge(question), Answer)
+
+
+async def test_preparing_takes_no_time_from_the_deadline_and_happens_once(question: JudgeRequest) -> None:
+    prepared: list[float] = []
+
+    async def prepare() -> None:
+        prepared.append(now())
+        await asyncio.sleep(60.0)
+
+    governor = Governor("main", clock=now)
+    judge = GovernedJudge(ScriptedJudge(after_a_second), governor, Wallet(), prepare=prepare)
+
+    outcomes = [await judge.judge(question, Deadline(5.0, now())) for _ in range(3)]
+
+    assert all(isinstance(outcome, Answer) for outcome in outcomes)
+    assert prepared == [0.0]
