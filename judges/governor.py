@@ -7,6 +7,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
@@ -41,7 +42,7 @@ class GovernorState:
         in_flight: requests on the wire.
         waiting: requests waiting for their turn.
         gate_seconds: seconds until the provider's Retry-After ends, 0 if none runs.
-        breaker: `shut` means for good, after a fatal failure.
+        breaker: `shut` means for good: after a fatal failure, or stopped.
         calls: requests made.
         retries: of them, repeats after a transient failure.
         throttled: of them, refused as too many (`rate_limited`).
@@ -102,6 +103,7 @@ class Governor:
         self._breaker = Breaker(patience)
         self._last_fault = ""
         self._shut: Failure | None = None
+        self._shutting = asyncio.Event()
         self._begun: deque[_Waiter] = deque()
         self._new: deque[_Waiter] = deque()
         self._timer: asyncio.TimerHandle | None = None
@@ -179,8 +181,14 @@ class Governor:
 
     def stop(self) -> None:
         """Let nothing more out: who waits, and who comes, is `canceled`. What is on the wire goes on."""
-        self._shut = Failure(cause="canceled", message="the run was stopped", retryable=True)
+        self._shut_with(Failure(cause="canceled", message="the run was stopped", retryable=True))
         self._turn_away()
+
+    async def pause(self, seconds: float) -> None:
+        """Wait so long, or until the judge is shut: then waiting is of no use."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._shutting.wait()
 
     def spend_retry(self, cause: Cause) -> int | None:
         """Take a retry after `cause` out of the quota; what it took, or None when too little is left."""
@@ -223,7 +231,11 @@ class Governor:
             self._gate = max(self._gate, self.clock() + min(pause, LONGEST_GATE))
         if failure.fatal:
             why = f"judge {self.name!r} was not asked, it failed for good: {failure.message}"
-            self._shut = replace(failure, message=why, attempts=())
+            self._shut_with(replace(failure, message=why, attempts=()))
+
+    def _shut_with(self, failure: Failure) -> None:
+        self._shut = self._shut or failure
+        self._shutting.set()
 
     def _throttle(self, permit: Permit) -> float:
         """A 429: halve the limit, once per round trip. Returns the pause for a 429 that names none."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 from adjudge.judges.deadline import Deadline
@@ -74,7 +73,7 @@ class RetryingJudge:
         retrying = AsyncRetrying(
             retry=retry_if_result(goes_on),
             wait=lambda _: course.pause or 0.0,
-            sleep=asyncio.sleep,
+            sleep=self._inner.governor.pause,
             reraise=True,
         )
         return await retrying(attempt)
@@ -151,7 +150,7 @@ class _Course:
         if failure.retry_after is not None:
             pause = max(pause, min(failure.retry_after, LONGEST_GATE) + governor.chance())
         refusal = governor.refusal(deadline)
-        if refusal is not None and not refusal.fatal:
+        if refusal is not None and refusal.cause in _WAITED:
             return refusal.message
         if pause >= deadline.left(governor.clock()):
             return f"not asked again, since the deadline of {deadline.seconds:g} s would end before"

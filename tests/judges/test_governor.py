@@ -290,6 +290,32 @@ async def test_a_fatal_failure_shuts_the_judge_for_those_waiting_and_those_to_co
     assert subject.state().calls == 1
 
 
+async def test_a_stopped_judge_lets_requests_in_flight_finish_and_nothing_more_out() -> None:
+    subject = governor(max_concurrency=1)
+    running = await admitted(subject)
+    waiting = asyncio.create_task(subject.admit(fresh()))
+    await settled()
+
+    subject.stop()
+
+    causes = [f.cause for f in (await waiting, await refused(subject)) if isinstance(f, Failure)]
+    assert causes == ["canceled", "canceled"]
+    subject.done(running, ANSWER)
+    assert (subject.state().calls, subject.state().in_flight) == (1, 0)
+
+
+async def test_a_pause_ends_when_the_judge_is_stopped() -> None:
+    subject = governor()
+    await subject.pause(10.0)
+    pause = asyncio.create_task(subject.pause(60.0))
+    await asyncio.sleep(5.0)
+
+    subject.stop()
+    await pause
+
+    assert now() == 15.0
+
+
 async def test_an_open_breaker_makes_requests_wait_and_then_sends_one_probe() -> None:
     subject = governor()
     for _ in range(10):

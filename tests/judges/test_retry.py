@@ -267,6 +267,29 @@ async def test_cancellation_during_back_off_is_immediate(question: JudgeRequest)
     assert (now(), bench.calls) == (5.0, 1)
 
 
+async def test_a_stopped_run_ends_a_back_off_at_once_as_canceled(question: JudgeRequest) -> None:
+    bench = Bench([replace(BUSY, retry_after=60.0)])
+    task = asyncio.create_task(bench.judge(question))
+    await asyncio.sleep(5.0)
+
+    bench.governor.stop()
+    outcome = await task
+
+    assert isinstance(outcome, Failure)
+    assert (outcome.cause, len(outcome.attempts), bench.calls, now()) == ("canceled", 1, 1, 5.0)
+
+
+async def test_a_judge_that_fails_for_good_ends_the_back_off_of_others(question: JudgeRequest) -> None:
+    bench = Bench([DOWN, Failure(cause="auth", message="no key", fatal=True)], chance=0.5)
+    first = asyncio.create_task(bench.judge(question))
+    await asyncio.sleep(0.1)
+
+    outcomes = [await bench.judge(question), await first]
+
+    assert [outcome.cause for outcome in outcomes if isinstance(outcome, Failure)] == ["auth", "auth"]
+    assert (bench.calls, now()) == (2, pytest.approx(0.1))
+
+
 async def test_an_exception_of_the_judge_is_an_internal_failure(question: JudgeRequest) -> None:
     def script(_: JudgeRequest) -> Reply:
         raise ZeroDivisionError("no\nstatements")
