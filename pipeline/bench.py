@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from adjudge.judges.failure import UsageError
-from adjudge.judges.governed import GovernedJudge
-from adjudge.judges.governor import Governor, GovernorState
+from adjudge.judges.factory import BuiltJudge, Surroundings, build_judge
+from adjudge.judges.governor import GovernorState
 from adjudge.judges.ledger import Ledger
-from adjudge.judges.ledger_judge import LedgerJudge
-from adjudge.judges.model import ModelJudge
 from adjudge.judges.price import Price, listed_price
 from adjudge.judges.recorded import Recordings
 from adjudge.judges.request import Model
-from adjudge.judges.retry import RetryingJudge
 from adjudge.judges.transport import Transport
 from adjudge.judges.wallet import Wallet
 from adjudge.pipeline.suite import JudgeSpec
@@ -59,25 +55,18 @@ class Bench:
         """Nothing is loaded or opened before the first call."""
         self._specs = specs
         self._transport = Transport(connections=max(self.window, 1))
-        self._governors = {
-            name: Governor(name, max_concurrency=spec.max_concurrency, patience=spec.deadline)
-            for name, spec in specs.items()
-        }
-        self.judges: dict[str, LedgerJudge] = {
-            name: LedgerJudge(
-                RetryingJudge(
-                    GovernedJudge(self._model(name, spec), self._governors[name], wallet),
-                    attempts=spec.attempts,
-                    deadline=spec.deadline,
-                ),
-                ledger,
-                recordings,
-                run=run,
-                offline=lookup.offline,
-                refresh=lookup.refresh,
-            )
-            for name, spec in specs.items()
-        }
+        around = Surroundings(
+            run=run,
+            ledger=ledger,
+            recordings=recordings,
+            transport=self._transport,
+            wallet=wallet,
+            offline=lookup.offline,
+            refresh=lookup.refresh,
+        )
+        built = {name: _build(name, spec, around) for name, spec in specs.items()}
+        self.judges = {name: judge.judge for name, judge in built.items()}
+        self._governors = {name: judge.governor for name, judge in built.items()}
 
     @property
     def window(self) -> int:
@@ -93,19 +82,6 @@ class Bench:
         for governor in self._governors.values():
             governor.stop()
 
-    def require_prices(self) -> None:
-        """See that a cost cap can be kept (C10).
-
-        Raises:
-            UsageError: naming a judge whose price is not known.
-        """
-        for name, spec in self._specs.items():
-            if price_of(spec) is None:
-                raise UsageError(
-                    f"a cost cap is set, but no price is known for judge {name!r} ({spec.model}); "
-                    "give it `price: {input: ..., output: ...}` or cap calls instead"
-                )
-
     async def __aenter__(self) -> Self:
         return self
 
@@ -114,15 +90,19 @@ class Bench:
     ) -> None:
         await self._transport.close()
 
-    def _model(self, name: str, spec: JudgeSpec) -> ModelJudge:
-        return ModelJudge(
-            Model(name=spec.model, api_base=spec.api_base, params=spec.params, output=spec.output),
-            self._transport,
-            name=name,
-            api_key_env=spec.api_key_env,
-            price=own_price(spec),
-            attempt_timeout=spec.attempt_timeout,
-        )
+
+def _build(name: str, spec: JudgeSpec, around: Surroundings) -> BuiltJudge:
+    return build_judge(
+        name,
+        Model(name=spec.model, api_base=spec.api_base, params=spec.params, output=spec.output),
+        around,
+        api_key_env=spec.api_key_env,
+        price=own_price(spec),
+        attempts=spec.attempts,
+        attempt_timeout=spec.attempt_timeout,
+        deadline=spec.deadline,
+        max_concurrency=spec.max_concurrency,
+    )
 
 
 def own_price(spec: JudgeSpec) -> Price | None:

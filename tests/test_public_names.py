@@ -16,13 +16,27 @@ ROOT = Path(__file__).parent.parent
 def test_the_public_names_are_these() -> None:
     assert adjudge.__all__ == [
         "AdjudgeError",
+        "Answer",
         "CalledTool",
         "Check",
         "Conversation",
+        "Failure",
+        "Judge",
+        "JudgeRequest",
         "Message",
         "NoRequiredChecks",
+        "Run",
+        "ScriptedJudge",
+        "StatementSpec",
+        "StorageError",
+        "UsageError",
+        "Verdict",
+        "agrade",
+        "arun",
         "check",
+        "grade",
         "optional",
+        "run",
     ]
 
 

@@ -1,0 +1,255 @@
+"""The Python interface: run a suite, or grade one conversation, from a program or a notebook."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from adjudge.judges.failure import UsageError
+from adjudge.judges.ledger import Ledger
+from adjudge.judges.prompt import load_prompt
+from adjudge.judges.protocol import Judge
+from adjudge.judges.recorded import Recordings
+from adjudge.judges.request import Calls, Model
+from adjudge.judges.wallet import Wallet
+from adjudge.pipeline.bench import Bench, Lookup
+from adjudge.pipeline.conversation import Conversation, StatementSpec
+from adjudge.pipeline.evidence import EvidenceOptions, render
+from adjudge.pipeline.explain import findings
+from adjudge.pipeline.grade import GradeRow
+from adjudge.pipeline.plan import PlannedGrader, PlannedStatement
+from adjudge.pipeline.planning import Overrides, plan_run
+from adjudge.pipeline.rundir import Run, new_run_id
+from adjudge.pipeline.session import carry_out
+from adjudge.pipeline.statements import questions, statements_grade
+from adjudge.pipeline.suite import JudgeSpec, load_suite
+from adjudge.pipeline.unwatched import Unwatched
+
+HOME = Path(".adjudge")
+_log = logging.getLogger("adjudge")
+
+
+def run(
+    suite: str | Path,
+    *,
+    conversations: Sequence[str | Path] | None = None,
+    judge: str | None = None,
+    api_base: str | None = None,
+    graders: Sequence[str] = (),
+    limit: int | None = None,
+    out: str | Path = HOME,
+    cache: str | Path | None = None,
+    offline: bool = False,
+    refresh: bool = False,
+    concurrency: int | None = None,
+    max_calls: int | None = None,
+    max_cost_usd: float | None = None,
+) -> Run:
+    """Grade the conversations of a suite; `adjudge run` for programs.
+
+    Everything there is to know of the run is in what is returned: `summary()` (with the `exit_code` a
+    command line would have), `results()` (a row per conversation) and `path`.
+
+    Args:
+        suite: the suite file.
+        conversations: files to grade instead of the suite's.
+        judge: model to ask instead of the suite's, or `NAME=model` for one judge.
+        api_base: server of the judge.
+        graders: names of the graders to run; all if empty.
+        limit: how many conversations to take at most.
+        out: where runs and the cache live.
+        cache: directory of the verdict cache, `out`/cache if None.
+        offline: answer from recordings and the cache alone.
+        refresh: ask again what was answered before.
+        concurrency: calls in flight per judge.
+        max_calls: hard cap on calls.
+        max_cost_usd: hard cap on US dollars.
+
+    Raises:
+        UsageError: the suite, a judge or a verifier can't be used.
+        StorageError: the run or the cache can't be written.
+        RuntimeError: called inside a running event loop; use `arun` there.
+    """
+    return asyncio.run(
+        arun(
+            suite,
+            conversations=conversations,
+            judge=judge,
+            api_base=api_base,
+            graders=graders,
+            limit=limit,
+            out=out,
+            cache=cache,
+            offline=offline,
+            refresh=refresh,
+            concurrency=concurrency,
+            max_calls=max_calls,
+            max_cost_usd=max_cost_usd,
+        )
+    )
+
+
+async def arun(
+    suite: str | Path,
+    *,
+    conversations: Sequence[str | Path] | None = None,
+    judge: str | None = None,
+    api_base: str | None = None,
+    graders: Sequence[str] = (),
+    limit: int | None = None,
+    out: str | Path = HOME,
+    cache: str | Path | None = None,
+    offline: bool = False,
+    refresh: bool = False,
+    concurrency: int | None = None,
+    max_calls: int | None = None,
+    max_cost_usd: float | None = None,
+) -> Run:
+    """`run`, inside an event loop. Same arguments, result and errors."""
+    overrides = Overrides(
+        model=judge,
+        api_base=api_base,
+        graders=tuple(graders),
+        limit=limit,
+        concurrency=concurrency,
+        max_calls=max_calls,
+        max_cost_usd=max_cost_usd,
+    )
+    started = plan_run(load_suite(suite, conversations=conversations), Path(out), overrides)
+    lookup = Lookup(cache=Path(cache or Path(out) / "cache"), offline=offline, refresh=refresh)
+    await carry_out(started, started.plan(), lookup, Unwatched, warn=_log.warning)
+    return started
+
+
+def grade(
+    conversation: Conversation | Mapping[str, Any],
+    *,
+    statements: Sequence[str | StatementSpec],
+    judge: str | Judge,
+    threshold: float = 1.0,
+    calls: Calls = "per_statement",
+    api_base: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    cache: str | Path = HOME / "cache",
+) -> GradeRow:
+    """Grade one conversation by statements; the result has the shape of a grade in `results.jsonl`.
+
+    Args:
+        conversation: a conversation, or a native one as plain values (spec section 7).
+        statements: sentences that should be true of it, or `StatementSpec(text=..., required=True)`.
+        judge: a litellm model name, or anything with `async def judge(request)` such as a `ScriptedJudge`.
+        threshold: the score that passes, in [0, 1].
+        calls: one call a statement, or one for all.
+        api_base: server of the model, where `judge` is a name.
+        params: parameters of the model, where `judge` is a name.
+        cache: directory of the verdict cache, where `judge` is a name.
+
+    Raises:
+        UsageError: the conversation is none, or the judge can't be used.
+        StorageError: the cache can't be written.
+        RuntimeError: called inside a running event loop; use `agrade` there.
+    """
+    return asyncio.run(
+        agrade(
+            conversation,
+            statements=statements,
+            judge=judge,
+            threshold=threshold,
+            calls=calls,
+            api_base=api_base,
+            params=params,
+            cache=cache,
+        )
+    )
+
+
+async def agrade(
+    conversation: Conversation | Mapping[str, Any],
+    *,
+    statements: Sequence[str | StatementSpec],
+    judge: str | Judge,
+    threshold: float = 1.0,
+    calls: Calls = "per_statement",
+    api_base: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    cache: str | Path = HOME / "cache",
+) -> GradeRow:
+    """`grade`, inside an event loop. Same arguments, result and errors."""
+    graded = _conversation(conversation)
+    planned = [_planned(statement) for statement in statements]
+    grader = _grader(planned, threshold, calls)
+    model = (
+        Model(name=judge, api_base=api_base, params=params or {})
+        if isinstance(judge, str)
+        else Model(name="")
+    )
+    asked = list(
+        questions(
+            grader,
+            planned,
+            render(graded, EvidenceOptions()),
+            models={"judge": model},
+            prompt=load_prompt("judge"),
+            conversation=graded.id,
+        )
+    )
+    async with AsyncExitStack() as files:
+        if isinstance(judge, str):
+            spec = JudgeSpec(model=judge, api_base=api_base, params=dict(params or {}))
+            ledger = files.enter_context(Ledger.open(Path(cache), warn=_log.warning))
+            bench = Bench(
+                {"judge": spec},
+                ledger,
+                Recordings(),
+                Wallet(),
+                run=new_run_id(),
+                lookup=Lookup(cache=Path(cache)),
+            )
+            judge = (await files.enter_async_context(bench)).judges["judge"]
+        outcomes = await asyncio.gather(*(judge.judge(question.request) for question in asked))
+    return statements_grade(grader, planned, asked, outcomes)
+
+
+def _conversation(given: Conversation | Mapping[str, Any]) -> Conversation:
+    if isinstance(given, Conversation):
+        return given
+    try:
+        return Conversation.model_validate(dict(given))
+    except ValidationError as error:
+        wrong = "; ".join(str(finding) for finding in findings(error, Conversation))
+        raise UsageError(f"not a conversation: {wrong}") from None
+
+
+def _planned(statement: str | StatementSpec) -> PlannedStatement:
+    if isinstance(statement, str):
+        return PlannedStatement(text=statement)
+    return PlannedStatement(text=statement.text, required=statement.required)
+
+
+def _grader(statements: list[PlannedStatement], threshold: float, calls: Calls) -> PlannedGrader:
+    """The rules of a suite (S2, S4), for statements given in code."""
+    texts = [statement.text for statement in statements]
+    if isinstance(threshold, bool) or not 0 <= threshold <= 1:
+        raise UsageError(f"a threshold is a number in [0, 1], not {threshold!r}")
+    if not texts:
+        raise UsageError("no statements: there would be nothing to grade")
+    if len(set(texts)) < len(texts):
+        raise UsageError("a statement stands twice")
+    if threshold == 0 and not any(statement.required for statement in statements):
+        raise UsageError("threshold 0 needs a required statement: this could never fail")
+    return PlannedGrader(
+        name="statements",
+        type="statements",
+        version="",
+        threshold=threshold,
+        gating=True,
+        judges=["judge"],
+        calls=calls,
+        statements=statements,
+    )
