@@ -122,8 +122,8 @@ class FaultServer:
         try:
             while (request := await _read(reader)) and await self._answer(request, writer):
                 pass
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the client is gone, which is its right
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the client is gone, or the server closes: either is their right
         finally:
             writer.close()
 

@@ -11,12 +11,14 @@ Only this module imports aiohttp. Its errors:
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
+    from yarl import URL
 
 LARGEST = 8 * 2**20
 """Bytes of a response body that are read."""
@@ -94,14 +96,14 @@ class Transport:
         from yarl import URL
 
         session = self._session or self._open()
+        address = URL(url, encoded=True)
         try:
-            address = URL(url, encoded=True)
             async with session.post(address, data=body, headers=headers, allow_redirects=False) as response:
                 return await _whole(response)
         except ClientPayloadError:
             raise CutShortError("the connection ended within the response") from None
         except (ClientError, OSError) as error:
-            raise UnreachableError(_reason(error)) from None
+            raise UnreachableError(_reason(error, address)) from None
 
     def _open(self) -> ClientSession:
         from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
@@ -132,8 +134,9 @@ async def _whole(response: ClientResponse) -> Response:
     return Response(status=response.status, headers=headers, body=bytes(body))
 
 
-def _reason(error: Exception) -> str:
-    """What happened in one line, without addresses, which may hold credentials."""
-    cause = error if isinstance(error, OSError) else None
-    strerror = getattr(cause, "strerror", None)
-    return f"{type(error).__name__}: {strerror}" if isinstance(strerror, str) else type(error).__name__
+def _reason(error: Exception, address: URL) -> str:
+    """What happened, in one line: with the host, but not the address, which may hold credentials."""
+    host = f"{address.host}:{address.port}"
+    errno = error.errno if isinstance(error, OSError) else None
+    detail = os.strerror(errno) if errno is not None and errno > 0 else type(error).__name__
+    return f"no whole exchange with {host}: {detail}"
