@@ -1,0 +1,59 @@
+"""The documents are true: their links lead somewhere and their examples work."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from adjudge import Conversation
+from adjudge.pipeline.checks import load_verifier
+from adjudge.pipeline.suite import load_suite
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("configs/*/*.md")]
+
+
+def example(language: str) -> str:
+    """The README's only block in `language`."""
+    (block,) = re.findall(
+        rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    return block
+
+
+@pytest.fixture
+def verifier(tmp_path: Path) -> Path:
+    """The README's verifier, where the README's suite looks for it."""
+    file = tmp_path / "verifiers" / "refunds.py"
+    file.parent.mkdir()
+    file.write_text(example("python"))
+    return file
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_link_to_a_file_leads_to_one(document: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)", document.read_text())
+    missing = [
+        link for link in links if not link.startswith("https:") and not (document.parent / link).exists()
+    ]
+
+    assert missing == []
+
+
+def test_the_suite_in_the_readme_loads(tmp_path: Path, verifier: Path) -> None:
+    suite = tmp_path / "suite.yaml"
+    suite.write_text(example("yaml"))
+    (tmp_path / "conversations.jsonl").write_text('{"id": "c1"}\n')
+
+    assert [grader.name for grader in load_suite(suite).graders] == ["expected-behaviors", "books-balance"]
+
+
+def test_the_verifier_in_the_readme_checks_a_conversation(verifier: Path) -> None:
+    checks = list(load_verifier(verifier, "verify")(Conversation(id="c1")))
+
+    assert [(check.label, check.passed, check.required) for check in checks] == [
+        ("refunds once at most", True, True),
+        ("keeps it short", True, False),
+    ]
