@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
+import orjson
+
 
 def is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
     """Whether `value` is a mapping; in JSON and our YAML its keys are text."""
@@ -24,6 +26,16 @@ def mapping(value: object) -> dict[str, Any]:
 def items(value: object) -> list[Any]:
     """`value` if it is a list, else an empty one."""
     return value if is_list(value) else []
+
+
+def string(value: object) -> str:
+    """`value` if it is text, else empty."""
+    return value if isinstance(value, str) else ""
+
+
+def as_text(value: object) -> str:
+    """`value` if it is text, else its JSON."""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def kind_of(value: object) -> str:

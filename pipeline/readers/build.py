@@ -56,6 +56,50 @@ def one_a_record(
             yield record
 
 
+def one_a_file(
+    source: Source, convert: Callable[[list[Any]], dict[str, Any]]
+) -> Iterator[Conversation | Unreadable]:
+    """One conversation of all the records of `source`; see `one_a_session`."""
+    return one_a_session(source, lambda _: False, convert)
+
+
+def one_a_session(
+    source: Source, begins: Callable[[Any], bool], convert: Callable[[list[Any]], dict[str, Any]]
+) -> Iterator[Conversation | Unreadable]:
+    """A conversation from the records up to the next one that `begins` another.
+
+    Where one of the records can't be read it would be another conversation: there is none.
+
+    Args:
+        source: the file.
+        begins: whether a record is the first of its conversation.
+        convert: makes native fields of the records' values, as for `one_a_record`.
+    """
+    for number, records in enumerate(_sessions(source, begins), 1):
+        faults = [record for record in records if isinstance(record, Unreadable)]
+        if faults:
+            yield from faults
+            continue
+        found = [record for record in records if isinstance(record, Record)]
+        try:
+            fields = {"id": numbered(source, number), **convert([record.value for record in found])}
+        except NotAConversationError as error:
+            yield source.unreadable(found[0].line, str(error))
+        else:
+            yield conversation(source, found[0].line, fields)
+
+
+def _sessions(source: Source, begins: Callable[[Any], bool]) -> Iterator[list[Record | Unreadable]]:
+    session: list[Record | Unreadable] = []
+    for record in source.records():
+        if session and isinstance(record, Record) and begins(record.value):
+            yield session
+            session = []
+        session.append(record)
+    if session:
+        yield session
+
+
 def numbered(source: Source, number: int) -> str:
     """The id of the file's record number `number` (from 1) where the data has none."""
     return f"{source.stem}-{number}"

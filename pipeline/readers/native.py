@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from adjudge.pipeline.conversation import Conversation
-from adjudge.pipeline.plain import is_list, items, mapping
+from adjudge.pipeline.plain import is_list, items, mapping, string
 from adjudge.pipeline.readers.build import conversation
 from adjudge.pipeline.readers.source import Record, Source, Unreadable, first_of
 
@@ -46,5 +46,5 @@ def _is_foreign(value: Any) -> bool:
     message = mapping(value)
     if _FOREIGN_KEYS & message.keys() or ("role" not in message and {"type", "from"} & message.keys()):
         return True
-    parts = [*items(message.get("tool_calls")), *items(message.get("content"))]
-    return any("function" in mapping(part) or mapping(part).get("type") in _FOREIGN_PARTS for part in parts)
+    parts = [mapping(part) for key in ("tool_calls", "content") for part in items(message.get(key))]
+    return any("function" in part or string(part.get("type")) in _FOREIGN_PARTS for part in parts)

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
-
 from adjudge.pipeline.conversation import Conversation
-from adjudge.pipeline.plain import is_list, is_mapping, items, kind_of, mapping
+from adjudge.pipeline.plain import as_text, is_list, is_mapping, items, kind_of, mapping, string
 from adjudge.pipeline.readers import native
-from adjudge.pipeline.readers.build import (
-    NotAConversationError,
-    Notes,
-    conversation,
-    numbered,
-    one_a_record,
-)
+from adjudge.pipeline.readers.build import NotAConversationError, Notes, one_a_file, one_a_record
 from adjudge.pipeline.readers.source import NotJsonError, Record, Source, Unreadable, first_of, parse
 
 name = "openai"
@@ -55,7 +47,7 @@ def read(source: Source) -> Iterator[Conversation | Unreadable]:
     """A conversation from each record; from the whole file where its records are messages."""
     first = next((record for record in source.records() if isinstance(record, Record)), None)
     if first is not None and _is_message(first.value):
-        return _whole_file(source)
+        return one_a_file(source, _fields)
     return one_a_record(source, _fields)
 
 
@@ -71,8 +63,8 @@ def native_messages(messages: list[Any], notes: Notes) -> list[dict[str, Any]]:
 def _is_message(value: Any) -> bool:
     message = mapping(value)
     keys = {"content", "tool_calls", "function_call", "refusal", "audio"}
-    types = {mapping(part).get("type", "text") for part in items(message.get("content"))}
-    return message.get("role") in _ROLES and bool(keys & message.keys()) and types <= _PARTS
+    types = {string(mapping(part).get("type", "text")) for part in items(message.get("content"))}
+    return string(message.get("role")) in _ROLES and bool(keys & message.keys()) and types <= _PARTS
 
 
 def _are_messages(value: Any) -> bool:
@@ -82,21 +74,6 @@ def _are_messages(value: Any) -> bool:
 def _has_messages(value: Any) -> bool:
     messages = mapping(value).get("messages")
     return "system" not in mapping(value) and (messages == [] or _are_messages(messages))
-
-
-def _whole_file(source: Source) -> Iterator[Conversation | Unreadable]:
-    """One conversation of all records. With one of them missing it would be another conversation: none."""
-    records = list(source.records())
-    faults = [record for record in records if isinstance(record, Unreadable)]
-    if faults:
-        yield from faults
-        return
-    try:
-        fields = _fields([record.value for record in records if isinstance(record, Record)])
-    except NotAConversationError as error:
-        yield source.unreadable(None, str(error))
-    else:
-        yield conversation(source, None, {"id": numbered(source, 1), **fields})
 
 
 def _fields(value: Any) -> dict[str, Any]:
@@ -115,11 +92,14 @@ def _fields(value: Any) -> dict[str, Any]:
         for key in ("messages", "agent_messages")
         if is_list(record.get(key))
     }
-    return {**fields, **_beside(record, notes), "metadata": notes.into(record)}
+    return {**fields, **beside(record, notes), "metadata": notes.into(record)}
 
 
-def _beside(record: dict[str, Any], notes: Notes) -> dict[str, Any]:
-    """The native fields among a record's other keys, taken out of it; what is left is metadata."""
+def beside(record: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    """The native fields among a record's keys other than its messages, taken out of `record`.
+
+    A metadata mapping is spread over it: what is left is the conversation's metadata.
+    """
     fields: dict[str, Any] = {}
     identity = _identity(record)
     if identity is not None:
@@ -161,7 +141,7 @@ def _message(message: Any, turn: int, notes: Notes) -> dict[str, Any]:
     if message.get("timestamp") is not None:
         fields["timestamp"] = message["timestamp"]
     if message.get("error") is not None:
-        fields["error"] = _as_text(message["error"])
+        fields["error"] = as_text(message["error"])
     return fields
 
 
@@ -170,7 +150,7 @@ def _role(message: dict[str, Any], turn: int, notes: Notes) -> dict[str, Any]:
     role, speaker = message.get("role"), message.get("name")
     if not isinstance(role, str) or not role:
         raise NotAConversationError(f"turn {turn}: 'role' is missing")
-    named = {} if speaker is None else {"name": _as_text(speaker)}
+    named = {} if speaker is None else {"name": as_text(speaker)}
     known = role.lower()
     if known not in _ROLES:
         notes.add(f"role {role!r} is shown as the assistant named {role!r}", turn)
@@ -190,7 +170,7 @@ def _content(message: dict[str, Any], turn: int, notes: Notes) -> str | list[dic
         return [*beside, *(part for part in parts if part is not None)]
     if content is not None and not isinstance(content, str):
         notes.add(f"content is {kind_of(content)}, shown as JSON text", turn)
-        content = _as_text(content)
+        content = as_text(content)
     if not beside:
         return content
     return [*beside, {"type": "text", "text": content}] if content else beside
@@ -200,9 +180,9 @@ def _parts_beside(message: dict[str, Any]) -> list[dict[str, Any]]:
     """What a message says outside its content: reasoning, a refusal, speech."""
     parts: list[dict[str, Any]] = []
     if message.get("reasoning_content"):
-        parts.append({"type": "reasoning", "text": _as_text(message["reasoning_content"])})
+        parts.append({"type": "reasoning", "text": as_text(message["reasoning_content"])})
     if message.get("refusal"):
-        parts.append({"type": "refusal", "refusal": _as_text(message["refusal"])})
+        parts.append({"type": "refusal", "refusal": as_text(message["refusal"])})
     if is_mapping(message.get("audio")):
         parts.append({**message["audio"], "type": "audio"})
     return parts
@@ -216,9 +196,9 @@ def _part(part: Any, turn: int, notes: Notes) -> dict[str, Any] | None:
         return None
     if is_mapping(part):
         kind = part.get("type", "text" if isinstance(part.get("text"), str) else "unknown")
-        return {**part, "type": _as_text(kind)}
+        return {**part, "type": as_text(kind)}
     notes.add(f"a part is {kind_of(part)}, shown as JSON text", turn)
-    return {"type": "text", "text": _as_text(part)}
+    return {"type": "text", "text": as_text(part)}
 
 
 def _tool_calls(message: dict[str, Any], turn: int, notes: Notes) -> list[dict[str, Any]]:
@@ -237,7 +217,7 @@ def _tool_call(call: dict[str, Any], turn: int, notes: Notes) -> dict[str, Any]:
         raise NotAConversationError(f"turn {turn}: a tool call has no name")
     identity = call.get("id")
     return {
-        "id": None if identity is None else _as_text(identity),
+        "id": None if identity is None else as_text(identity),
         "name": called["name"],
         "arguments": arguments(called.get("arguments", called.get("input")), turn, notes),
     }
@@ -252,7 +232,3 @@ def arguments(given: Any, turn: int, notes: Notes) -> Any:
     except NotJsonError:
         notes.add("a call's arguments are not JSON, kept as text", turn)
         return given
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
