@@ -130,6 +130,7 @@ def test_a_death_while_the_cache_is_made_or_first_used_loses_nothing(bench: Benc
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 def test_a_death_before_any_statement_loses_nothing(tmp_path: Path) -> None:
     for statement in count(1):
         bench = Bench(directory=tmp_path / f"{statement}", log=tmp_path / f"{statement}.log", questions=10)
