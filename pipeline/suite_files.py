@@ -53,9 +53,7 @@ def file_findings(data: dict[str, Any], base: Path, *, conversations: bool) -> I
             yield from _missing(base, name, (key, place))
     for place, grader in enumerate(items(data.get("graders"))):
         prompt, verifier = mapping(grader).get("prompt"), mapping(grader).get("verifier")
-        # A bare word is the name of a built-in prompt.
-        if isinstance(prompt, str) and not prompt.replace("-", "_").isidentifier():
-            yield from _missing(base, prompt, ("graders", place, "prompt"))
+        yield from _missing(base, prompt, ("graders", place, "prompt"))
         if isinstance(verifier, str):
             for message in _verifier_faults(base, verifier):
                 yield Finding(where=("graders", place, "verifier"), message=message)

@@ -44,8 +44,7 @@ def pieces(file: BinaryIO, limit: int) -> Iterator[Piece]:
         gap, bracket = splitter.gap()
         closes = bracket in (b"]", b"}")
         if gap.text != (b"" if closes or not bracket else between):
-            shown = repr(gap.text[:40].decode(errors="replace")) if gap.text != b"," else "a comma"
-            yield Piece(line=gap.line, fault=f"not JSON: {shown} stands where it can't")
+            yield Piece(line=gap.line, fault=_misplaced(gap.text))
         if not bracket:
             break
         if not closes:
@@ -61,6 +60,14 @@ def pieces(file: BinaryIO, limit: int) -> Iterator[Piece]:
         splitter.skip()
     if array:
         yield Piece(line=splitter.line(), fault="cut short: the array is not closed")
+
+
+def _misplaced(text: bytes) -> str:
+    if not text:
+        return "not JSON: no comma before this value"
+    if not text.strip(b", \t\r\n"):
+        return "not JSON: a comma too many"
+    return f"not a JSON object: {text[:40].decode(errors='replace')!r}"
 
 
 class _Splitter:

@@ -64,7 +64,9 @@ def _is_message(value: Any) -> bool:
     message = mapping(value)
     keys = {"content", "tool_calls", "function_call", "refusal", "audio"}
     types = {string(mapping(part).get("type", "text")) for part in items(message.get("content"))}
-    return string(message.get("role")) in _ROLES and bool(keys & message.keys()) and types <= _PARTS
+    if string(message.get("role")) not in _ROLES or not keys & message.keys() or not types <= _PARTS:
+        return False
+    return all({"function", "custom"} & mapping(call).keys() for call in items(message.get("tool_calls")))
 
 
 def _are_messages(value: Any) -> bool:

@@ -28,7 +28,7 @@ MAX_DEPTH = 200
 
 _SAMPLE = 32
 _HEAD = 1 << 16
-_FIRST_LINE = 16 << 20
+_FIRST_LINE = 1 << 20
 _GZIP = b"\x1f\x8b"
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
