@@ -65,7 +65,7 @@ def grading_state(completed: bool, selected: int, results: Iterable[Result | Non
 
 def half_up(value: Fraction, places: int = 2) -> Decimal:
     """`value` rounded half up to `places` decimals: 1/8 is 0.13 (S11)."""
-    return Decimal(floor(value * 10**places + Fraction(1, 2))).scaleb(-places)
+    return Decimal(floor(value * int(10**places) + Fraction(1, 2))).scaleb(-places)
 
 
 def bounds(known: Sequence[Fraction], missing: int) -> tuple[Fraction, Fraction]:
