@@ -35,23 +35,25 @@ def conversation(source: Source, line: int | None, fields: object) -> Conversati
 
 
 def one_a_record(
-    source: Source, convert: Callable[[Any], dict[str, Any]]
+    source: Source, convert: Callable[[Any], dict[str, Any] | None]
 ) -> Iterator[Conversation | Unreadable]:
     """A conversation from each record of `source`.
 
     Args:
         source: the file.
         convert: makes native fields of a record's value; raises `NotAConversationError` where it can't. Where
-            it gives no `id`, the conversation is named after the file and the record's number.
+            it gives no `id`, the conversation is named after the file and the record's number. None where
+            the record belongs to the conversation of a later one.
     """
     for record in source.records():
         if isinstance(record, Record):
             try:
-                fields = {"id": numbered(source, record.number), **convert(record.value)}
+                fields = convert(record.value)
             except NotAConversationError as error:
                 yield source.unreadable(record.line, str(error))
-            else:
-                yield conversation(source, record.line, fields)
+                continue
+            if fields is not None:
+                yield conversation(source, record.line, {"id": numbered(source, record.number), **fields})
         else:
             yield record
 
