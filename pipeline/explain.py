@@ -17,6 +17,8 @@ from adjudge.pipeline.plain import kind_of
 Where = tuple[str | int, ...]
 """The place of a value in the data: keys and indices from the top."""
 
+_MAX_DETAILS = 200
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
@@ -39,14 +41,14 @@ class Finding:
 
 
 def findings(error: ValidationError, model: type[BaseModel]) -> list[Finding]:
-    """Everything that `error` says about a value that was to be a `model`, in its order.
+    """What `error` says about a value that was to be a `model`, in its order; of very much the first part.
 
     What pydantic says once for each member of a union becomes one finding, and the names of the members
     are left out of `where`.
     """
     schema = _schema(model)
     groups: dict[Where, list[_Complaint]] = {}
-    for detail in error.errors(include_url=False):
+    for detail in error.errors(include_url=False)[:_MAX_DETAILS]:
         complaint = _complaint(detail, schema)
         groups.setdefault(complaint.group, []).append(complaint)
     return [finding for group in groups.values() for finding in _merged(group)]

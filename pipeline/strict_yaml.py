@@ -1,9 +1,9 @@
 """YAML without its surprises: plain data, and the line and column of every key and value.
 
 Refused: anchors, aliases, merge keys, tags, duplicate keys, several documents, nesting over 32, more than
-1 MiB. Only `true` and `false` are booleans; `null`, `~` and nothing are null; integers have no leading
-zeros; decimals are plain (`0.75`) and must survive as a float. Everything else is text: `no`, `010`,
-`12:30`, `2026-03-02`.
+1 MiB or 50,000 values. Only `true` and `false` are booleans; `null`, `~` and nothing are null; integers have
+no leading zeros; decimals are plain (`0.75`) and must survive as a float. Everything else is text: `no`,
+`010`, `12:30`, `2026-03-02`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from adjudge.pipeline.suite_errors import Problem
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 32
+MAX_VALUES = 50_000
+MAX_PROBLEMS = 200
 
 Where = tuple[str | int, ...]
 """The place of a value in the data: keys and indices from the top."""
@@ -143,6 +145,8 @@ class _Builder:
         elif isinstance(event, yaml.CollectionEndEvent):
             self._open.pop()
         elif isinstance(event, yaml.NodeEvent):
+            if len(self.values) >= MAX_VALUES:
+                self._stop(event, f"more than {MAX_VALUES} values; keep conversations in files of their own")
             self._refuse_oddities(event)
             if self._waits_for_key():
                 self._take_key(event)
@@ -238,6 +242,8 @@ class _Builder:
     def _note(self, event: yaml.Event, message: str) -> None:
         line, column = _mark(event)
         self.problems.append(Problem(line=line, column=column, message=message))
+        if len(self.problems) >= MAX_PROBLEMS:
+            raise _StopError
 
     def _stop(self, event: yaml.Event, message: str) -> NoReturn:
         self._note(event, message)

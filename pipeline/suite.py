@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,9 @@ from adjudge.pipeline.suite_spec import (
 
 if TYPE_CHECKING:
     from adjudge.pipeline.strict_yaml import Document, Mark
+
+MAX_PROBLEMS = 200
+"""Problems of one kind that are looked for at most: nobody reads more, and a hostile file has millions."""
 
 __all__ = [
     "Budget",
@@ -140,7 +144,7 @@ def suite_schema() -> dict[str, Any]:
 def _located(all_findings: Iterable[Finding], document: Document) -> Iterator[Problem]:
     """Findings with their line and column, but for those at a place where the YAML itself is at fault."""
     taken = {(problem.line, problem.column) for problem in document.problems}
-    for finding in all_findings:
+    for finding in islice(all_findings, MAX_PROBLEMS):
         line, column = _mark(finding, document)
         if (line, column) not in taken:
             yield Problem(line=line, column=column, message=_tail(finding))

@@ -38,7 +38,7 @@ class SuiteError(UsageError):
         lines = _LINE_BREAK.split(text)
         shown = [_shown(path, lines, problem) for problem in self.problems[:MAX_SHOWN]]
         if len(self.problems) > MAX_SHOWN:
-            shown.append(f"{path}: and {len(self.problems) - MAX_SHOWN} more problems")
+            shown.append(f"{path}: {len(self.problems) - MAX_SHOWN} more problems, not listed")
         super().__init__("\n".join(shown))
 
 

@@ -86,11 +86,20 @@ def _reference_findings(place: int, grader: Mapping[str, Any], judges: list[str]
         )
     if isinstance(judge, str) and judge not in judges:
         yield Finding(where=(*where, "judge"), message=unknown("judge", judge, judges))
-    for juror, name in enumerate(items(jury)):
-        if isinstance(name, str) and name not in judges:
-            yield Finding(where=(*where, "jury", juror), message=unknown("judge", name, judges))
-        elif name in items(jury)[:juror]:
-            yield Finding(where=(*where, "jury", juror), message=f"judge {name!r} has a seat already")
+    yield from _list_findings("judge", items(jury), (*where, "jury"), judges)
+
+
+def _list_findings(what: str, names: list[Any], where: Where, known: list[str]) -> Iterator[Finding]:
+    """Names in a list that nothing has, or that stand in it twice."""
+    seen: set[str] = set()
+    for place, name in enumerate(names):
+        if not isinstance(name, str):
+            continue
+        if name not in known:
+            yield Finding(where=(*where, place), message=unknown(what, name, known))
+        elif name in seen:
+            yield Finding(where=(*where, place), message=f"{what} {name!r} is listed already")
+        seen.add(name)
 
 
 def _statement_findings(
@@ -156,11 +165,7 @@ def _selects(test: Mapping[str, Any], grader: object) -> bool:
 
 def _test_findings(where: Where, test: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[Finding]:
     known = list(types)
-    for place, name in enumerate(items(test.get("graders"))):
-        if isinstance(name, str) and name not in known:
-            yield Finding(where=(*where, "graders", place), message=unknown("grader", name, known))
-        elif name in items(test.get("graders"))[:place]:
-            yield Finding(where=(*where, "graders", place), message=f"grader {name!r} is listed already")
+    yield from _list_findings("grader", items(test.get("graders")), (*where, "graders"), known)
     for name in mapping(test.get("statements")):
         at: Where = (*where, "statements", name)
         if name not in known:

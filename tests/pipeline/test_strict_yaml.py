@@ -125,6 +125,13 @@ def test_nesting_over_the_limit_is_refused() -> None:
     assert "nest" in messages(parse_yaml("[" * 100_000))[0]
 
 
+def test_more_values_than_a_suite_can_need_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adjudge.pipeline.strict_yaml.MAX_VALUES", 50)
+
+    assert parse_yaml("[" + "1," * 48 + "1]").problems == []
+    assert "more than 50 values" in messages(parse_yaml("[" + "1," * 50 + "1]"))[0]
+
+
 def test_every_problem_of_a_file_is_found_at_once() -> None:
     document = parse_yaml("a: &x 1\nb: .nan\nb: 2\nc: !t 3\n")
 

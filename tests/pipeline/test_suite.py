@@ -217,7 +217,7 @@ def test_a_threshold_no_float_can_keep_is_refused(home: Path, value: str) -> Non
         (
             "type: statements\njury: [main, main, x]\nstatements: [A]",
             [
-                "5:18: jury[1]: judge 'main' has a seat already",
+                "5:18: jury[1]: judge 'main' is listed already",
                 "5:24: jury[2]: unknown judge 'x'; known: main",
             ],
         ),
@@ -399,6 +399,17 @@ def test_a_yaml_problem_and_a_mistake_elsewhere_are_both_listed(home: Path) -> N
         "7:12: alias '*m' is not allowed; write the value out",
         "13:16: threshold: must be at most 1, not 2",
     ]
+
+
+def test_of_very_many_problems_the_first_are_listed_and_the_rest_counted(home: Path) -> None:
+    path = written(home, SUITE + "".join(f"k{n}: 1\n" for n in range(100)))
+
+    with pytest.raises(SuiteError) as caught:
+        load_suite(path)
+
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 3 * 50 + 1
+    assert lines[-1] == f"{path}: 50 more problems, not listed"
 
 
 def test_a_verifier_is_looked_at_but_never_run(home: Path) -> None:
