@@ -26,7 +26,7 @@ from adjudge.judges.families import FAMILIES
 from adjudge.judges.form import Captured, Form, Messages, learnt, marked
 from adjudge.judges.output import Mode, mode_arguments
 from adjudge.judges.price import Price, mapped_price
-from adjudge.judges.reading import Shape
+from adjudge.judges.reading import Shape, native_finish
 from adjudge.judges.transport import Response, Transport, UnreachableError
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class Provider:
             if relay.response is None:
                 return _error_response(error)
             return relay.response
-        return Response(status=200, headers={}, body=orjson.dumps(_with_native_finish(reply.model_dump())))
+        return _as_response(reply.model_dump(), relay.response)
 
     async def _settle_params(self) -> None:
         """See that litellm takes the suite's parameters.
@@ -262,11 +262,11 @@ async def load(access: Access) -> Provider:
     model = access.model
     try:
         name, provider, _, base = litellm.get_llm_provider(model.name, api_base=model.api_base)
-    except litellm.BadRequestError:
-        hint = "write it as provider/model, as in openai/gpt-4.1-mini"
-        raise UsageError(
-            f"{access.label}: {model.name!r} names no provider that litellm knows; {hint}"
-        ) from None
+    except litellm.BadRequestError as error:
+        reason = _sentence(error)
+        if "LLM Provider NOT provided" in reason:
+            reason = "no provider that litellm knows; write provider/model, as in openai/gpt-4.1-mini"
+        raise UsageError(f"{access.label}: {model.name!r} can't be asked: {reason}") from None
     return Provider(access, provider, name, base)
 
 
@@ -299,13 +299,14 @@ def _error_response(error: Exception) -> Response:
     return Response(status=status, headers={k.lower(): v for k, v in headers.items()}, body=body)
 
 
-def _with_native_finish(reply: dict[str, Any]) -> dict[str, Any]:
-    """`reply` with the finish reasons as the provider gave them, where litellm has kept those."""
+def _as_response(reply: dict[str, Any], seen: Response | None) -> Response:
+    """What litellm made of a reply, with the provider's finish reason: litellm calls unknown ones `stop`."""
     choices: list[dict[str, Any]] = reply["choices"]
     for choice in choices:
         kept: dict[str, Any] = choice.get("provider_specific_fields") or {}
-        choice["finish_reason"] = kept.get("native_finish_reason") or choice["finish_reason"]
-    return reply
+        native = kept.get("native_finish_reason") or (None if seen is None else native_finish(seen.body))
+        choice["finish_reason"] = native or choice["finish_reason"]
+    return Response(status=200, headers={}, body=orjson.dumps(reply))
 
 
 def _sentence(error: Exception) -> str:

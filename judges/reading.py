@@ -17,11 +17,12 @@ Shape = Literal["openai", "anthropic", "gemini", "ollama"]
 End = Literal["normal", "length", "content_filter", "refusal", "unknown"]
 
 _ENDS: dict[str, End] = {
-    **dict.fromkeys(("stop", "eos", "eos_token", "end_turn", "stop_sequence", "STOP"), "normal"),
+    **dict.fromkeys(("stop", "eos", "eos_token", "end_turn", "stop_sequence", "STOP", "COMPLETE"), "normal"),
     **dict.fromkeys(("length", "max_tokens", "model_length", "MAX_TOKENS"), "length"),
     **dict.fromkeys(("model_context_window_exceeded",), "length"),
     **dict.fromkeys(("content_filter", "SAFETY", "RECITATION", "BLOCKLIST"), "content_filter"),
-    **dict.fromkeys(("PROHIBITED_CONTENT", "SPII"), "content_filter"),
+    **dict.fromkeys(("PROHIBITED_CONTENT", "SPII", "content_filtered"), "content_filter"),
+    **dict.fromkeys(("guardrail_intervened", "ERROR_TOXIC"), "content_filter"),
     "refusal": "refusal",
 }
 _TOOL_ENDS = {"tool_calls", "function_call", "tool_use"}
@@ -63,6 +64,15 @@ def read(shape: Shape, body: bytes) -> Reading:
         return _READERS[shape](decoded)
     except (AttributeError, TypeError, KeyError, IndexError):
         raise UnreadableError(f"the response does not have the shape of the {shape} interface") from None
+
+
+def native_finish(body: bytes) -> str | None:
+    """Why the model stopped, in the provider's word, from a reply of any interface; None where none is."""
+    whole = _object(json.loads(body))
+    first = _object(next(iter(_list(whole.get("candidates")) or _list(whole.get("choices"))), None))
+    named = (whole.get(name) for name in ("stopReason", "stop_reason", "done_reason", "finish_reason"))
+    inner = (first.get(name) for name in ("finishReason", "finish_reason"))
+    return next((word for word in (*named, *inner) if isinstance(word, str)), None)
 
 
 def _decoded(body: bytes) -> dict[str, Any]:

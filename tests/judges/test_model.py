@@ -568,7 +568,7 @@ async def test_a_parameter_that_would_change_what_an_attempt_is_is_refused(
 
 
 async def test_a_model_of_no_provider_is_refused(transport: Transport) -> None:
-    with pytest.raises(UsageError, match="'nonsense' names no provider"):
+    with pytest.raises(UsageError, match="'nonsense' can't be asked: no provider"):
         await ModelJudge(Model(name="nonsense"), transport, environ={}).ready()
 
 
