@@ -20,7 +20,11 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 COUNT = st.none() | st.integers(0, 2**53)
 SECONDS = st.floats(0, 1e9)
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | TEXT,
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=8,
 )
