@@ -9,6 +9,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -30,6 +31,7 @@ _SAMPLE = 32
 _HEAD = 1 << 16
 _FIRST_LINE = 1 << 20
 _GZIP = b"\x1f\x8b"
+_DAMAGE = (EOFError, OSError, zlib.error, UnicodeDecodeError)
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
 _DIGITS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256))
@@ -137,7 +139,7 @@ class Source:
                     yield Record(number, line, parse(text))
                 except NotJsonError as error:
                     yield self.unreadable(line, str(error))
-        except (EOFError, OSError, zlib.error, UnicodeDecodeError) as error:
+        except _DAMAGE as error:
             yield self.unreadable(line + 1, f"damaged from here on: {error}")
 
     def first(self) -> Any:
@@ -149,8 +151,11 @@ class Source:
         sample = [record.value for record in islice(self.records(), _SAMPLE) if isinstance(record, Record)]
         if sample:
             return sample if self._layout() == "array" else sample[0]
-        with self.open() as file:
-            return file.read(_HEAD) or None
+        try:
+            with self.open() as file:
+                return file.read(_HEAD) or None
+        except _DAMAGE:
+            return None
 
     def _split(self) -> Iterator[tuple[int, bytes | NotJsonError]]:
         """Every record as it is written, or what is wrong with it, with its line."""
@@ -161,15 +166,21 @@ class Source:
             for piece in pieces(file, MAX_RECORD):
                 yield piece.line, NotJsonError(piece.fault) if piece.fault else piece.text
 
+    def _first_lines(self) -> list[bytes]:
+        """The first three lines that are not blank, or those before the file's damage."""
+        found: list[bytes] = []
+        with suppress(*_DAMAGE), self.open() as file:
+            while len(found) < 3 and (line := file.readline(_FIRST_LINE)):
+                found += [line.strip()] if line.strip() else []
+        return found
+
     def _layout(self) -> Literal["lines", "array", "document"]:
         """Whether the file is a value a line, one array, or values over several lines.
 
         A first line that is no value alone begins a document if it stops where JSON goes on, unless the
         next two lines are values: then it is a cut line of many.
         """
-        with self.open() as file:
-            lines = (line.strip() for line in iter(lambda: file.readline(_FIRST_LINE), b""))
-            head = list(islice((line for line in lines if line), 3))
+        head = self._first_lines()
         if not head:
             return "lines"
         array = head[0].startswith(b"[")

@@ -185,6 +185,16 @@ def test_a_damaged_gzip_file_gives_what_is_before_the_damage(tmp_path: Path) -> 
     assert "damaged from here on" in found[-1].reason
 
 
+@pytest.mark.parametrize(
+    "content", [b"\x1f\x8b", b"\x1f\x8bnot gzip at all", gzip.compress(b'{"a": 1}\n')[:-6]]
+)
+def test_a_file_damaged_from_its_start_is_named_too(tmp_path: Path, content: bytes) -> None:
+    source = Source(file(tmp_path, content))
+
+    assert "damaged from here on" in str(list(source.records())[-1])
+    assert source.first() in (None, {"a": 1})
+
+
 def test_utf_16_cut_in_the_middle_of_a_character_is_named(tmp_path: Path) -> None:
     path = file(tmp_path, '{"a": 1}\n{"a": 2}'.encode("utf-16")[:-1])
 
