@@ -114,19 +114,20 @@ def _add_message(message: Any, turns: Turns) -> None:
     blocks = parts_of(message.get("content"), turn)
     if not blocks:
         turns.say(role, None)
-    for is_result, group in groupby(blocks, _is_result):
-        if is_result:
-            for block in group:
-                _add_result(block, turns)
-        elif role == "assistant":
-            for block in group:
-                _add_block(block, turns)
-        else:
+    for plain, group in groupby(blocks, lambda block: role != "assistant" and not _is_result(block)):
+        if plain:
             turns.say(role, [block_part(block) for block in group])
+            continue
+        for block in group:
+            add_block(block, turns)
     turns.close()
 
 
-def _add_block(block: dict[str, Any], turns: Turns) -> None:
+def add_block(block: dict[str, Any], turns: Turns) -> None:
+    """Add what a block says, calls or gives back."""
+    if _is_result(block):
+        _add_result(block, turns)
+        return
     if string(block.get("type")) in _CALLS:
         turns.call(block.get("id"), block.get("name"), block.get("input"))
         if block.get("server_name"):
