@@ -25,7 +25,7 @@ RESERVED = frozenset(
 )
 """Parameters that are not a suite's to set: they would change what an attempt is."""
 
-_SECRET_VARIABLE = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)$")
+_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)$")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -88,11 +88,12 @@ class Access:
     def redactors(self, key: str | None) -> tuple[Redactor, Redactor]:
         """What takes secrets out of messages and of what failed, and what takes the key alone out of a reply.
 
-        The first also takes out header values, what the address holds and whatever the environment calls a
-        secret; in a reply, whose quotes are checked, those may be ordinary words.
+        The first also takes out header values, what the address holds and whatever the environment or a
+        parameter's name calls a secret; in a reply, whose quotes are checked, those may be ordinary words.
         """
         own = [key] if key is not None and key != PLACEHOLDER_KEY else []
-        named = [value for name, value in self.environ.items() if _SECRET_VARIABLE.search(name.upper())]
+        pairs = [*self.environ.items(), *self.model.params.items()]
+        named = [str(value) for name, value in pairs if _SECRET_NAME.search(name.upper())]
         others = [*named, *self.all_headers.values(), *url_secrets(self.model.api_base or "")]
         return Redactor([*own, *others]), Redactor(own)
 

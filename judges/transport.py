@@ -139,4 +139,4 @@ def _reason(error: Exception, address: URL) -> str:
     host = f"{address.host}:{address.port}"
     errno = error.errno if isinstance(error, OSError) else None
     detail = os.strerror(errno) if errno is not None and errno > 0 else type(error).__name__
-    return f"no whole exchange with {host}: {detail}"
+    return f"the connection to {host} failed: {detail}"

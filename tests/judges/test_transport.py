@@ -106,7 +106,7 @@ async def test_a_closed_port_is_unreachable_and_the_message_names_no_more_than_t
 ) -> None:
     async with FaultServer() as server:
         gone = server.origin
-    with pytest.raises(UnreachableError, match=rf"{gone[7:]}: Connection refused$"):
+    with pytest.raises(UnreachableError, match=rf"{gone[7:]} failed: Connection refused$"):
         await transport.post(gone + "/v1?key=secret", {}, b"{}")
 
 
