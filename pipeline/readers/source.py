@@ -81,8 +81,8 @@ class NotJsonError(ValueError):
 class Source:
     """A file to read conversations from. Reading it streams: memory holds one record, not the file.
 
-    UTF-8 with or without a byte-order mark, UTF-16 with one, plain or gzip. Readers of other containers
-    (zip, CSV, several files of one run) use `path` and `open` themselves.
+    UTF-8 with or without a byte-order mark, UTF-16 with one, plain or gzip. Readers of anything but JSON
+    (zip, CSV, several files of one run) use `path` and `open`.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -118,10 +118,9 @@ class Source:
         packed = self._magic.startswith(_GZIP)
         file = gzip.GzipFile(self.path) if packed else self.path.open("rb")
         head = file.peek(3)
-        for mark, encoding in _UTF16.items():
-            if head.startswith(mark):
-                file.read(len(mark))
-                return io.BufferedReader(_AsUtf8(cast("BinaryIO", file), encoding), _HEAD)
+        if head[:2] in _UTF16:
+            file.read(2)
+            return io.BufferedReader(_AsUtf8(cast("BinaryIO", file), _UTF16[head[:2]]), _HEAD)
         if head.startswith(codecs.BOM_UTF8):
             file.read(len(codecs.BOM_UTF8))
         return cast("BinaryIO", file)
