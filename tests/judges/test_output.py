@@ -35,6 +35,15 @@ def test_requests_refused_together_give_up_one_mode_not_several() -> None:
     assert memory.mode == "json_object"
 
 
+def test_a_late_refusal_does_not_bring_back_a_mode_that_was_left() -> None:
+    memory = ModeMemory(modes_of("auto"))
+    memory.refused("json_schema")
+    memory.refused("json_object")
+
+    assert memory.refused("json_schema")
+    assert memory.mode == "text"
+
+
 def test_a_mode_that_has_worked_is_never_given_up() -> None:
     memory = ModeMemory(modes_of("auto"))
     memory.worked("json_schema")

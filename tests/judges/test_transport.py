@@ -122,8 +122,9 @@ async def test_a_deadline_ends_a_request_that_trickles_or_hangs(transport: Trans
 
 async def test_cookies_are_not_kept(transport: Transport) -> None:
     async with FaultServer(Reply(headers={"Set-Cookie": "a=b; Path=/"})) as server:
-        await post(transport, server)
-        await post(transport, server)
+        named = server.origin.replace("127.0.0.1", "localhost")  # no client keeps cookies of a bare number
+        for _ in range(2):
+            await transport.post(named + PATH, {}, b"{}")
 
         assert "cookie" not in server.requests[1].headers
 
