@@ -9,13 +9,16 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
 from adjudge.judges.failure import StorageError, UsageError
 from adjudge.pipeline.files import storage, sync_directory, whole_file, whole_lines
 from adjudge.pipeline.grade import ResultRow, SummaryRow
-from adjudge.pipeline.plan import Plan
+
+if TYPE_CHECKING:
+    from adjudge.pipeline.plan import Plan
 
 PLAN = "plan.json"
 CONVERSATIONS = "conversations.jsonl"
@@ -52,6 +55,8 @@ class Run:
         Raises:
             StorageError: if it can't be read.
         """
+        from adjudge.pipeline.plan import Plan
+
         return Plan.read(self.file(PLAN))
 
     def summary(self) -> SummaryRow | None:
