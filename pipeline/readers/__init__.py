@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from adjudge.pipeline.conversation import Conversation
     from adjudge.pipeline.readers.source import Source, Unreadable
 
-FORMATS = ("native", "openai", "anthropic", "openai_responses", "gemini", "langchain", "ai_sdk")
+FORMATS = ("native", "openai", "anthropic", "openai_responses", "gemini", "langchain", "ai_sdk", "sharegpt")
 """The built-in formats, each a module of this package."""
 
 

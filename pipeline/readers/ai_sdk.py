@@ -108,8 +108,7 @@ def _add_ui_reply(_role: str, parts: list[dict[str, Any]], turns: Turns) -> None
 
 
 def _add_ui_call(part: dict[str, Any], turns: Turns) -> None:
-    tool = part.get("toolName") or string(part.get("type")).removeprefix("tool-")
-    turns.call(part["toolCallId"], tool, part.get("input", part.get("rawInput")))
+    turns.call(part["toolCallId"], _tool(part), part.get("input", part.get("rawInput")))
     if part.get("input") is None and "rawInput" in part:
         turns.note("a call's input could not be read, kept as it was written")
     if reason := _UNANSWERED.get(string(part.get("state"))):
@@ -120,15 +119,19 @@ def _add_ui_result(part: dict[str, Any], turns: Turns) -> None:
     """What a call gave back, if it did: its output, an error, or that it was denied."""
     identity, state = part["toolCallId"], part.get("state")
     if state == "output-available":
-        turns.result(identity, as_text(part.get("output")))
+        turns.result(identity, as_text(part.get("output")), name=_tool(part))
         if part.get("preliminary") is True:
             turns.note("the result was not final")
     elif state == "output-error":
-        turns.result(
-            identity, None, error=as_text(part.get("errorText") or "the tool failed without a message")
-        )
+        error = as_text(part.get("errorText") or "the tool failed without a message")
+        turns.result(identity, None, error=error, name=_tool(part))
     elif state == "output-denied":
-        turns.result(identity, None, error=_denied(mapping(part.get("approval")).get("reason")))
+        error = _denied(mapping(part.get("approval")).get("reason"))
+        turns.result(identity, None, error=error, name=_tool(part))
+
+
+def _tool(part: dict[str, Any]) -> str:
+    return string(part.get("toolName")) or string(part.get("type")).removeprefix("tool-")
 
 
 def _add_model_parts(role: str, parts: list[dict[str, Any]], turns: Turns) -> None:
