@@ -59,7 +59,8 @@ def read(shape: Shape, body: bytes) -> Reading:
     Raises:
         UnreadableError: not one JSON object, no choices, several tool calls, another interface's shape.
     """
-    decoded = _decoded(body)
+    # In the OpenAI interface arguments are text, which is parsed as strictly as any reply.
+    decoded = _decoded(body, None if shape == "openai" else _unique)
     try:
         return _READERS[shape](decoded)
     except (AttributeError, TypeError, KeyError, IndexError):
@@ -75,11 +76,11 @@ def native_finish(body: bytes) -> str | None:
     return next((word for word in (*named, *inner) if isinstance(word, str)), None)
 
 
-def _decoded(body: bytes) -> dict[str, Any]:
+def _decoded(body: bytes, hook: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None) -> dict[str, Any]:
     if not body.strip():
         raise UnreadableError("the response is empty")
     try:
-        value = json.loads(body, object_pairs_hook=_unique)
+        value = json.loads(body, object_pairs_hook=hook)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         raise UnreadableError("the response is not JSON") from None
     if not isinstance(value, dict):
