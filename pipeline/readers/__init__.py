@@ -27,7 +27,17 @@ if TYPE_CHECKING:
     from adjudge.pipeline.conversation import Conversation
     from adjudge.pipeline.readers.source import Source, Unreadable
 
-FORMATS = ("native", "openai", "anthropic", "openai_responses", "gemini", "langchain", "ai_sdk", "sharegpt")
+FORMATS = (
+    "native",
+    "openai",
+    "anthropic",
+    "openai_responses",
+    "gemini",
+    "langchain",
+    "ai_sdk",
+    "sharegpt",
+    "realtime",
+)
 """The built-in formats, each a module of this package."""
 
 

@@ -74,7 +74,7 @@ def one_a_session(
 
     Args:
         source: the file.
-        begins: whether a record is the first of its conversation.
+        begins: whether a record is the first of its conversation; asked of every one that can be read.
         convert: makes native fields of the records' values, as for `one_a_record`.
     """
     for number, records in enumerate(_sessions(source, begins), 1):
@@ -94,7 +94,7 @@ def one_a_session(
 def _sessions(source: Source, begins: Callable[[Any], bool]) -> Iterator[list[Record | Unreadable]]:
     session: list[Record | Unreadable] = []
     for record in source.records():
-        if session and isinstance(record, Record) and begins(record.value):
+        if isinstance(record, Record) and begins(record.value) and session:
             yield session
             session = []
         session.append(record)

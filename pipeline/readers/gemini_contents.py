@@ -79,7 +79,7 @@ def add_content(content: Any, turns: Turns, calls: Calls) -> None:
             said.append(_part(part))
     if said:
         turns.say(role, said)
-    elif len(turns) < turn:
+    elif not parts:
         turns.say(role, None)
 
 
