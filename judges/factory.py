@@ -95,7 +95,7 @@ def build_judge(
             attempt_timeout=attempt_timeout,
         )
         prepare = partial(_prepare, name, asked, around.wallet)
-    governor = Governor(name, max_concurrency=max_concurrency, patience=deadline)
+    governor = Governor(name, max_concurrency=max_concurrency, patience=deadline, storing=True)
     governed = GovernedJudge(asked, governor, around.wallet, prepare=prepare)
     retrying = RetryingJudge(governed, attempts=attempts, deadline=deadline)
     judge = LedgerJudge(
@@ -105,6 +105,7 @@ def build_judge(
         run=around.run,
         offline=around.offline,
         refresh=around.refresh,
+        stored=governor.stored,
     )
     return BuiltJudge(judge=judge, governor=governor)
 

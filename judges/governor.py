@@ -91,13 +91,19 @@ class Governor:
         *,
         max_concurrency: int = 32,
         patience: float = 300.0,
+        storing: bool = False,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """`name` is the judge's, for messages. `clock` must run as the event loop's does."""
+        """`name` is the judge's, for messages. `clock` must run as the event loop's does.
+
+        With `storing` every answer is followed by a call of `stored`. Until then it counts as in flight
+        against `max_concurrency`: a kill costs no more calls than that (C9).
+        """
         self.name, self.patience, self.clock, self.chance = name, patience, clock, chance
         self._most, self._limit = max_concurrency, min(FIRST_LIMIT, max_concurrency)
-        self._in_flight = self._epoch = self._successes = self._refusals = 0
+        self._in_flight = self._unstored = self._epoch = self._successes = self._refusals = 0
+        self._storing = storing
         self._doubling = True
         self._gate = -inf
         self._breaker = Breaker(patience)
@@ -171,12 +177,18 @@ class Governor:
         self._in_flight -= 1
         self._calls += len(outcome.attempts) if outcome else 1
         if isinstance(outcome, Answer):
+            self._unstored += self._storing
             self._succeeded(permit)
         elif outcome is None:
             self._breaker.abandon(permit.probe)
         else:
             self._failed(permit, outcome)
             self._turn_away()
+        self._let_out()
+
+    def stored(self) -> None:
+        """An answer is on the disk, or could not be put there."""
+        self._unstored -= 1
         self._let_out()
 
     def stop(self) -> None:
@@ -249,7 +261,7 @@ class Governor:
         return pause
 
     def _free(self, now: float) -> bool:
-        room = min(self._limit, self._breaker.room)
+        room = min(self._limit, self._breaker.room, self._most - self._unstored)
         return self._in_flight < room and now >= self._gate and self._breaker.passes(now)
 
     def _permit(self) -> Permit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -32,6 +33,7 @@ class LedgerJudge:
         run: str,
         offline: bool = False,
         refresh: bool = False,
+        stored: Callable[[], object] = lambda: None,
     ) -> None:
         """Wrap `inner`.
 
@@ -42,9 +44,10 @@ class LedgerJudge:
             run: id of this run. Answers it got earlier count as its own calls.
             offline: never ask `inner`; what is missing fails as `not_cached` (C11).
             refresh: answers from before this run don't count (C8); neither do recordings.
+            stored: told, of each answer of `inner`, that it is on the disk or could not be put there.
         """
         self._inner, self._ledger, self._recordings = inner, ledger, recordings
-        self._run, self._offline, self._refresh = run, offline, refresh
+        self._run, self._offline, self._refresh, self._stored = run, offline, refresh, stored
         self._impatient = False
         self._flights: dict[str, asyncio.Future[Failure | None]] = {}
 
@@ -130,12 +133,18 @@ class LedgerJudge:
         outcome = await self._inner.judge(request)
         if isinstance(outcome, Failure):
             return outcome
+        try:
+            return await self._store(request, outcome)
+        finally:
+            self._stored()
+
+    async def _store(self, request: JudgeRequest, answer: Answer) -> Answer:
         origin = Origin(run=self._run, unit=request.unit)
         record = Record(
             key=request.key,
             fields=request.key_fields,
-            verdicts=outcome.verdicts,
-            attempts=tuple(a if a.raw is None else replace(a, raw=None) for a in outcome.attempts),
+            verdicts=answer.verdicts,
+            attempts=tuple(a if a.raw is None else replace(a, raw=None) for a in answer.attempts),
             origin=origin,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             adjudge=self._version,
@@ -146,16 +155,17 @@ class LedgerJudge:
         except asyncio.CancelledError:
             await stored  # it is paid for: the lease is kept until it is on the disk
             raise
-        return replace(outcome, source="live", origin=origin, created=record.created)
+        return replace(answer, source="live", origin=origin, created=record.created)
 
     def _answer(self, record: Record, request: JudgeRequest, source: Source) -> Answer | None:
-        turns, verdicts = request.evidence.turns, record.verdicts
-        cited = [citation for verdict in verdicts for citation in verdict.citations]
-        for citation in cited:
-            if citation.turn > len(turns):
-                self._ledger.distrust(record.key, f"it cites turn {citation.turn} of {len(turns)}")
-                return None
-        if not all(c.verified and quote_stands(turns[c.turn - 1], c.quote) for c in cited):
+        turns, verdicts, sure = request.evidence.turns, record.verdicts, True
+        for verdict in verdicts:
+            for cited in verdict.citations:
+                if cited.turn > len(turns):
+                    self._ledger.distrust(record.key, f"it cites turn {cited.turn} of {len(turns)}")
+                    return None
+                sure = sure and cited.verified and quote_stands(turns[cited.turn - 1], cited.quote)
+        if not sure:
             verdicts = verify_all(request.evidence, verdicts)
             if request.require_citations and not all(c.verified for v in verdicts for c in v.citations):
                 return None

@@ -85,6 +85,20 @@ async def test_turns_come_in_the_order_asked() -> None:
     assert order == list(range(20))
 
 
+async def test_an_answer_that_is_not_stored_yet_takes_the_place_of_a_request() -> None:
+    subject = Governor("main", max_concurrency=2, storing=True, clock=now)
+    await once(subject, ANSWER)
+    await once(subject, failed("bad_request"))  # nothing to store
+    await admitted(subject)
+
+    waiting = asyncio.create_task(admitted(subject))
+    await settled()
+    assert not waiting.done()
+
+    subject.stored()
+    await waiting
+
+
 async def test_verdicts_under_way_go_before_new_ones() -> None:
     subject, order = governor(max_concurrency=1), list[str]()
     running = await admitted(subject)
