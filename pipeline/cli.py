@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Never
 
 import typer
 
@@ -267,6 +268,7 @@ def doctor(
 
 def main() -> int:
     """Run the command line. Returns the exit code; a mistake is one message on stderr."""
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         app()
     except SystemExit as stop:
@@ -278,3 +280,8 @@ def main() -> int:
         typer.echo(f"adjudge: {error}", err=True)
         return StorageError.exit_code
     return 0
+
+
+def _terminate(number: int, _: object) -> Never:
+    """Unwind, so that nothing half-written is left behind."""
+    raise SystemExit(128 + number)

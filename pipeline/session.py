@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from adjudge.judges.failure import UsageError
 from adjudge.judges.ledger import Ledger
@@ -53,7 +53,7 @@ async def carry_out(
         lookup: where verdicts come from.
         watch: makes whoever watches, told where to ask for the judges' state. Entered as a context manager.
         caps: budget in place of the plan's, where set. It counts all legs of the run.
-        warn: told of damage in the cache, a line each.
+        warn: told of damage in the cache, and that the run is stopping, a line each.
 
     Raises:
         UsageError: a judge, a verifier or a recording can't be used.
@@ -72,11 +72,11 @@ async def carry_out(
                 run.file(name).unlink(missing_ok=True)
             audience = files.enter_context(watch(bench.states))
             leg = Leg(run, plan, bench.judges, audience, window=bench.window)
-            stopped_by = await _grade(leg, bench)
+            stopped_by = await _grade(leg, bench, warn)
         return conclude(run, plan, exit_code=None if stopped_by is None else 128 + stopped_by)
 
 
-async def _grade(leg: Leg, bench: Bench) -> int | None:
+async def _grade(leg: Leg, bench: Bench, warn: Callable[[str], None]) -> int | None:
     """Grade to the end, or until a signal stops it; that signal's number."""
     grading = asyncio.ensure_future(leg.grade())
     received: list[int] = []
@@ -88,6 +88,7 @@ async def _grade(leg: Leg, bench: Bench) -> int | None:
             return
         leg.stop()
         bench.stop()
+        warn(f"stopping: calls in flight have {GRACE_SECONDS:.0f} s to finish; once more stops at once")
         asyncio.get_running_loop().call_later(GRACE_SECONDS, grading.cancel)
 
     with _signals(stop):
@@ -102,18 +103,20 @@ async def _grade(leg: Leg, bench: Bench) -> int | None:
 @contextmanager
 def _signals(stop: Callable[[int], None]) -> Generator[None]:
     """Call `stop` on SIGINT and SIGTERM, where this thread may say so."""
-    loop, handled = asyncio.get_running_loop(), list[int]()
+    loop, before = asyncio.get_running_loop(), dict[int, Any]()
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
             loop.add_signal_handler(number, stop, number)
-            handled.append(number)
+            before[number] = handler
     except (RuntimeError, ValueError, NotImplementedError):
         pass  # not the main thread: whoever owns it decides what signals mean
     try:
         yield
     finally:
-        for number in handled:
+        for number, handler in before.items():
             loop.remove_signal_handler(number)
+            signal.signal(number, handler)
 
 
 def _with_caps(budget: Budget, caps: Budget) -> Budget:
