@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -197,16 +198,30 @@ def forker() -> Generator[Forker]:
     forker.close()
 
 
+NewDesk = Callable[[Path], AbstractContextManager[Desk]]
+
+
+@pytest.fixture(scope="session")
+def new_desk(forker: Forker) -> NewDesk:
+    """Makes a desk at a path, with one conversation, `c1`, and no suite yet."""
+
+    @contextmanager
+    def make(path: Path) -> Generator[Desk]:
+        path.mkdir()
+
+        def script(request: Request) -> Reply:
+            return desk.answer(request)
+
+        with FaultServer(script) as server:
+            desk = Desk(path=path, server=server, forker=forker)
+            desk.conversations("c1")
+            yield desk
+
+    return make
+
+
 @pytest.fixture
-def desk(tmp_path: Path, forker: Forker) -> Generator[Desk]:
-    """A desk with one conversation, `c1`, and no suite yet."""
-    path = tmp_path / "desk"
-    path.mkdir()
-
-    def script(request: Request) -> Reply:
-        return desk.answer(request)
-
-    with FaultServer(script) as server:
-        desk = Desk(path=path, server=server, forker=forker)
-        desk.conversations("c1")
+def desk(tmp_path: Path, new_desk: NewDesk) -> Generator[Desk]:
+    """A desk for one test."""
+    with new_desk(tmp_path / "desk") as desk:
         yield desk
