@@ -437,6 +437,20 @@ async def test_waiting_long_for_somebody_else_is_said_once(
 # Storage
 
 
+async def test_whoever_wants_to_know_is_told_when_an_answer_is_stored(ledger: Ledger) -> None:
+    told: list[bool] = []
+
+    def stored() -> None:
+        told.append(ledger.get(ask().key) is not None)
+
+    judge = LedgerJudge(ScriptedJudge([DOWN, "met"]), ledger, NOTHING, run="run-1", stored=stored)
+    await judge.judge(ask())  # fails: nothing to store
+    await judge.judge(ask())
+    await judge.judge(ask())  # from the cache
+
+    assert told == [True]
+
+
 async def test_nothing_is_asked_where_nothing_can_be_stored(ledger: Ledger, directory: Path) -> None:
     await answer_of(around(ScriptedJudge(["met"]), ledger), ask())
     inner = ScriptedJudge(["met"])
