@@ -37,6 +37,16 @@ FORMATS = (
     "ai_sdk",
     "sharegpt",
     "realtime",
+    "mcp",
+    "langsmith",
+    "otel_genai",
+    "openinference",
+    "langfuse",
+    "vapi",
+    "retell",
+    "elevenlabs",
+    "livekit",
+    "bland",
 )
 """The built-in formats, each a module of this package."""
 
