@@ -122,10 +122,6 @@ def _result(part: dict[str, Any]) -> Message:
     names = ("tool_use_id", "tool_call_id", "toolCallId", "call_id", "id")
     answered = identity(part, *names) or identity(inner, "id")
     message = {"role": "tool", "content": content, "tool_call_id": answered}
-        "role": "tool",
-        "content": content,
-        "tool_call_id": identity(part, *names) or identity(inner, "id"),
-    }
     named = _of(inner, "name", "toolName", "tool_name")
     return (
         message
