@@ -38,6 +38,7 @@ FORMATS = (
     "sharegpt",
     "realtime",
     "mcp",
+    "promptfoo",
     "langsmith",
     "otel_genai",
     "openinference",

@@ -66,18 +66,18 @@ def one_a_file(
 
 
 def one_a_session(
-    source: Source, begins: Callable[[Any], bool], convert: Callable[[list[Any]], dict[str, Any]]
+    source: Source, opens: Callable[[Any], bool], convert: Callable[[list[Any]], dict[str, Any]]
 ) -> Iterator[Conversation | Unreadable]:
-    """A conversation from the records up to the next one that `begins` another.
+    """A conversation from the records of each session of a log, up to the one that opens the next.
 
     Where one of the records can't be read it would be another conversation: there is none.
 
     Args:
         source: the file.
-        begins: whether a record is the first of its conversation; asked of every one that can be read.
+        opens: whether a record opens a session; what stands before the first one belongs to it.
         convert: makes native fields of the records' values, as for `one_a_record`.
     """
-    for number, records in enumerate(_sessions(source, begins), 1):
+    for number, records in enumerate(_sessions(source, opens), 1):
         faults = [record for record in records if isinstance(record, Unreadable)]
         if faults:
             yield from faults
@@ -91,12 +91,15 @@ def one_a_session(
             yield conversation(source, found[0].line, fields)
 
 
-def _sessions(source: Source, begins: Callable[[Any], bool]) -> Iterator[list[Record | Unreadable]]:
+def _sessions(source: Source, opens: Callable[[Any], bool]) -> Iterator[list[Record | Unreadable]]:
     session: list[Record | Unreadable] = []
+    opened = False
     for record in source.records():
-        if isinstance(record, Record) and begins(record.value) and session:
-            yield session
-            session = []
+        if isinstance(record, Record) and opens(record.value):
+            if opened:
+                yield session
+                session = []
+            opened = True
         session.append(record)
     if session:
         yield session

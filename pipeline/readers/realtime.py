@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 from adjudge.pipeline.conversation import Conversation
 from adjudge.pipeline.plain import is_mapping, mapping, string
 from adjudge.pipeline.readers.build import NotAConversationError, one_a_session
 from adjudge.pipeline.readers.gemini_live import LIVE_KEYS, live_conversation
+from adjudge.pipeline.readers.logged import logged, logged_time
 from adjudge.pipeline.readers.realtime_items import Event, realtime_conversation
-from adjudge.pipeline.readers.source import NotJsonError, Source, Unreadable, first_of, parse
+from adjudge.pipeline.readers.source import Source, Unreadable, first_of
 
 name = "realtime"
 
 _PREFIXES = ("session.", "conversation.", "input_audio_buffer.", "output_audio_buffer.", "rate_limits.")
 _REPLIES = ("response.", "error")
-_WRAPPED = ("data", "event", "message", "payload")
-_TIMES = ("timestamp", "ts", "time", "created_at")
 
 
 def recognises(value: Any) -> bool:
@@ -33,21 +31,12 @@ def recognises(value: Any) -> bool:
 
 def read(source: Source) -> Iterator[Conversation | Unreadable]:
     """A conversation from each session of the log."""
-    return one_a_session(source, _Sessions().begins, _fields)
+    return one_a_session(source, _opens, _fields)
 
 
-class _Sessions:
-    """Tells where a log's next session begins: it was opened before."""
-
-    def __init__(self) -> None:
-        self._opened = False
-
-    def begins(self, value: Any) -> bool:
-        event = _event(value)
-        if event is None or not (event.data.get("type") == "session.created" or "setup" in event.data):
-            return False
-        again, self._opened = self._opened, True
-        return again
+def _opens(value: Any) -> bool:
+    event = _event(value)
+    return event is not None and (event.data.get("type") == "session.created" or "setup" in event.data)
 
 
 def _fields(values: list[Any]) -> dict[str, Any]:
@@ -65,20 +54,8 @@ def _fields(values: list[Any]) -> dict[str, Any]:
 def _event(value: Any) -> Event | None:
     """The event that a record is or wraps, as an object or as JSON text, with the record's time."""
     record = mapping(value)
-    data = record if _is_event(record) else next(filter(_is_event, _wrapped(record)), None)
-    if data is None:
-        return None
-    times = (record[key] for key in _TIMES if isinstance(record.get(key), str | int | float))
-    return Event(data=data, time=next(times, None))
-
-
-def _wrapped(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for key in _WRAPPED:
-        found = record.get(key)
-        if isinstance(found, str):
-            with suppress(NotJsonError):
-                found = parse(found.encode())
-        yield mapping(found)
+    data = next((found for found in map(mapping, logged(record)) if _is_event(found)), None)
+    return None if data is None else Event(data=data, time=logged_time(record))
 
 
 def _is_event(data: dict[str, Any]) -> bool:
