@@ -61,7 +61,7 @@ class Ledger:
 
         Args:
             directory: where it lives. It is made with mode 0700.
-            read_only: make, change and lock nothing.
+            read_only: store nothing and take no leases; also on a disk that can't be written.
             force: also on a network file system.
             warn: told of damage and of settings that had to be put right, a line each.
 

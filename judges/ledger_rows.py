@@ -30,7 +30,7 @@ class Rows:
 
         Args:
             directory: where it is.
-            read_only: write nothing at all, not even SQLite's shared memory where the disk refuses it.
+            read_only: store nothing; a disk that can't be written will do.
 
         Raises:
             sqlite3.Error: if it can't be opened or is no database.
