@@ -19,7 +19,7 @@ from adjudge.pipeline.grade import SummaryRow
 from adjudge.pipeline.plan import Plan
 from adjudge.pipeline.planning import Overrides, plan_run
 from adjudge.pipeline.progress import Progress
-from adjudge.pipeline.rundir import GRADES, Run, find_run
+from adjudge.pipeline.rundir import Run, find_run
 from adjudge.pipeline.session import JudgeStates, carry_out
 from adjudge.pipeline.suite import Budget, load_suite
 
@@ -57,8 +57,8 @@ def run(
     try:
         return _carry_out(started, settings, junit)
     except UsageError:
-        if not started.file(GRADES).exists() or started.file(GRADES).stat().st_size == 0:
-            shutil.rmtree(started.path, ignore_errors=True)
+        # It never was a run. What was paid for is in the cache.
+        shutil.rmtree(started.path, ignore_errors=True)
         raise
 
 
