@@ -11,6 +11,7 @@ from adjudge.pipeline.plain import as_text, is_list, is_mapping, items, mapping,
 from adjudge.pipeline.readers import native, openai
 from adjudge.pipeline.readers.build import NotAConversationError, one_a_file, one_a_record
 from adjudge.pipeline.readers.exchange import Exchange, exchange_of
+from adjudge.pipeline.readers.instants import instant
 from adjudge.pipeline.readers.response_items import add_item, is_item
 from adjudge.pipeline.readers.source import Record, Source, Unreadable, first_of
 from adjudge.pipeline.readers.turns import Turns
@@ -96,7 +97,7 @@ def _of_chain(chain: list[Exchange]) -> dict[str, Any]:
         given = request.get("input")
         for item in [{"role": "user", "content": given}] if isinstance(given, str) else items(given):
             add_item(item, turns)
-        turns.timestamp = response.get("created_at")
+        turns.timestamp = instant(response.get("created_at"))
         for item in items(response.get("output")):
             add_item(item, turns)
         turns.timestamp = None

@@ -58,8 +58,8 @@ def _fields(result: Any, evaluation: dict[str, Any]) -> dict[str, Any]:
         raise NotAConversationError("no prompt and response")
     notes = Notes()
     response = mapping(result.get("response"))
-    messages = _asked(mapping(result["prompt"]).get("raw"), notes)
-    messages += _answered(response.get("output"), len(messages) + 1, notes)
+    asked = _asked(mapping(result["prompt"]).get("raw"))
+    messages = native_messages([*asked, *_answered(response.get("output"), len(asked) + 1, notes)], notes)
     case = mapping(result.get("testCase"))
     test = case.get("description") or result.get("description")
     kept = {key: value for key, value in result.items() if key not in _READ}
@@ -84,8 +84,8 @@ def _outcome(result: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]
     return {}
 
 
-def _asked(raw: Any, notes: Notes) -> list[dict[str, Any]]:
-    """The prompt's messages: a chat where it is JSON of one, else the user's words."""
+def _asked(raw: Any) -> list[Any]:
+    """The prompt's OpenAI messages: a chat where it is JSON of one, else the user's words."""
     chat = raw
     if isinstance(raw, str):
         try:
@@ -93,12 +93,12 @@ def _asked(raw: Any, notes: Notes) -> list[dict[str, Any]]:
         except NotJsonError:
             chat = None
     if items(chat) and all(isinstance(mapping(message).get("role"), str) for message in items(chat)):
-        return native_messages(items(chat), notes)
+        return items(chat)
     return [{"role": "user", "content": as_text(raw)}]
 
 
 def _answered(output: Any, turn: int, notes: Notes) -> list[dict[str, Any]]:
-    """The reply: text, a message, tool calls, or any other JSON value as its text."""
+    """The reply as an OpenAI message: text, a message, tool calls, or any other JSON value as its text."""
     if output is None:
         return []
     message: dict[str, Any] = {"role": "assistant", "content": output}
@@ -110,7 +110,7 @@ def _answered(output: Any, turn: int, notes: Notes) -> list[dict[str, Any]]:
     elif not isinstance(output, str):
         notes.add("the output is no text, shown as JSON", turn)
         message["content"] = as_text(output)
-    return native_messages([message], notes)
+    return [message]
 
 
 def _about(evaluation: dict[str, Any]) -> dict[str, Any]:
