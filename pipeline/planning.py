@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.judges.failure import UsageError
+from adjudge.judges.families import resolved
 from adjudge.judges.prompt import load_prompt
-from adjudge.judges.request import SCHEMA_VERSION, Prompt, canonical_json, digest
+from adjudge.judges.request import SCHEMA_VERSION, Model, Prompt, canonical_json, digest
 from adjudge.pipeline.conversation import Conversation, StatementSpec
 from adjudge.pipeline.evidence import EvidenceOptions, render
 from adjudge.pipeline.explain import unknown
@@ -115,7 +117,7 @@ def plan_head(suite: Suite, run_id: str, overrides: Overrides) -> PlanHead:
     Raises:
         UsageError: an unknown grader or judge, or a prompt that can't be used.
     """
-    judges = overrides.judges(suite)
+    judges = {name: _resolved(spec) for name, spec in overrides.judges(suite).items()}
     names = [grader.name for grader in suite.graders]
     for name in overrides.graders:
         if name not in names:
@@ -280,6 +282,12 @@ def _planned_grader(
         prompt=prompt.digest,
         statements=statements,
     )
+
+
+def _resolved(spec: JudgeSpec) -> JudgeSpec:
+    """`spec` with the address that the environment names for its provider: it is part of the key (C6)."""
+    model = resolved(Model(name=spec.model, api_base=spec.api_base), os.environ)
+    return spec.model_copy(update={"api_base": model.api_base})
 
 
 def _version(what: dict[str, Any]) -> str:
