@@ -1,4 +1,4 @@
-"""OpenAI chat messages: `{"messages": [...]}` a record, a bare list of messages, or a message a record."""
+"""OpenAI chat messages: `{"messages"}`, a list, a message a record, or a request and its response."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from adjudge.pipeline.conversation import Conversation
 from adjudge.pipeline.plain import as_text, is_list, is_mapping, items, kind_of, mapping, string
 from adjudge.pipeline.readers import native
 from adjudge.pipeline.readers.build import NotAConversationError, Notes, one_a_file, one_a_record
+from adjudge.pipeline.readers.exchange import Exchange, exchange_of
+from adjudge.pipeline.readers.instants import instant
 from adjudge.pipeline.readers.source import NotJsonError, Record, Source, Unreadable, first_of, parse
 
 name = "openai"
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 _PARTS = {"text", "image_url", "input_audio", "file", "refusal"}
+_FOREIGN_PARTS = {"tool_use", "tool_result", "tool-call", "tool-result"}
 _ENVELOPE: dict[str, type] = {
     "test": str,
     "rollout": int,
@@ -40,6 +43,10 @@ def recognises(value: Any) -> bool:
     if native.recognises(value):
         return False
     first = first_of(value)
+    found = exchange_of(first)
+    if found is not None:
+        answered = "choices" in found.response or ("error" in found.response and "type" not in found.response)
+        return answered and _are_messages(found.request.get("messages"))
     return _are_messages(value) or _are_messages(first) or _is_message(value) or _has_messages(first)
 
 
@@ -81,6 +88,9 @@ def _has_messages(value: Any) -> bool:
 def _fields(value: Any) -> dict[str, Any]:
     """Native fields of one record: its messages, and what stands beside them."""
     notes = Notes()
+    found = exchange_of(value)
+    if found is not None:
+        return _of_exchange(found, notes)
     if is_list(value):
         messages = native_messages(value, notes)
         return {"messages": messages, "metadata": notes.into({})}
@@ -95,6 +105,24 @@ def _fields(value: Any) -> dict[str, Any]:
         if is_list(record.get(key))
     }
     return {**fields, **beside(record, notes), "metadata": notes.into(record)}
+
+
+def _of_exchange(found: Exchange, notes: Notes) -> dict[str, Any]:
+    response, choices = found.response, items(found.response.get("choices"))
+    chosen = mapping(choices[0]) if choices else {}
+    messages = list(items(found.request.get("messages")))
+    if is_mapping(chosen.get("message")):
+        messages.append({"timestamp": instant(response.get("created")), **chosen["message"]})
+    if len(choices) > 1:
+        notes.add(f"{len(choices) - 1} more choices left out")
+    identity, ended = response.get("id"), chosen.get("finish_reason")
+    return {
+        **({"id": identity} if identity else {}),
+        "messages": native_messages(messages, notes),
+        **({"termination_reason": ended} if isinstance(ended, str) else {}),
+        **found.outcome(),
+        "metadata": notes.into(found.metadata("messages", "choices")),
+    }
 
 
 def beside(record: dict[str, Any], notes: Notes) -> dict[str, Any]:
@@ -198,6 +226,10 @@ def _part(part: Any, turn: int, notes: Notes) -> dict[str, Any] | None:
         return None
     if is_mapping(part):
         kind = part.get("type", "text" if isinstance(part.get("text"), str) else "unknown")
+        if string(kind) in _FOREIGN_PARTS:
+            raise NotAConversationError(
+                f"turn {turn}: a part {kind!r} is another format's call or result; say which with 'format'"
+            )
         return {**part, "type": as_text(kind)}
     notes.add(f"a part is {kind_of(part)}, shown as JSON text", turn)
     return {"type": "text", "text": as_text(part)}
