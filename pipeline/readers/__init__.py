@@ -48,6 +48,13 @@ FORMATS = (
     "elevenlabs",
     "livekit",
     "bland",
+    "tau_bench",
+    "tau2_bench",
+    "inspect_log",
+    "atif",
+    "swe_agent",
+    "rasa",
+    "botium",
 )
 """The built-in formats, each a module of this package."""
 
