@@ -58,7 +58,8 @@ class Thread:
             self._add(prompts, at=0)
             prompts = []
         new = spoken[known or 0 :]
-        self._add([*prompts, *new] if new else [])
+        results = next((n for n, message in enumerate(new) if message["role"] != "tool"), len(new))
+        self._add([*new[:results], *prompts, *new[results:]] if new else [])
         return True
 
     def append(self, other: Thread) -> None:
@@ -74,25 +75,36 @@ class Thread:
         for step in tools:
             runs[step.call or _call_key(step.tool, step.given)].append(step)
         for place in range(len(self.messages) - 1, -1, -1):
-            for call in reversed(items(self.messages[place].get("tool_calls"))):
+            calls, results = items(self.messages[place].get("tool_calls")), self._results(place)
+            for number, call in reversed(list(enumerate(calls))):
                 called = mapping(call.get("function"))
                 by_id = runs.get(string(call.get("id")), [])
                 found = by_id or runs.get(_call_key(called.get("name"), called.get("arguments")), [])
                 if found:
-                    self._answer(place, call.get("id"), found.pop())
+                    self._answer(call.get("id"), found.pop(), results, number)
 
-    def _answer(self, place: int, identity: Any, run: Step) -> None:
-        """Complete the result of a call made at `place`, or add it behind the call."""
+    def _results(self, place: int) -> range:
+        """Where the results stand that follow on the message at `place`."""
+        end = place + 1
+        while end < len(self.messages) and self.messages[end]["role"] == "tool":
+            end += 1
+        return range(place + 1, end)
+
+    def _answer(self, identity: Any, run: Step, results: range, number: int) -> None:
+        """Complete the result of a call, or add it behind `results`. Without an id it is the `number`-th."""
         told = {"timestamp": run.end, "name": run.tool, "error": run.error}
         told = {key: value for key, value in told.items() if value is not None}
-        for number in range(place + 1, len(self.messages)):
-            result = self.messages[number]
+        later = (
+            range(results.start, len(self.messages)) if identity is not None else results[number : number + 1]
+        )
+        for place in later:
+            result = self.messages[place]
             if result["role"] == "tool" and result.get("tool_call_id") == identity:
-                self.messages[number] = {**told, **result}
+                self.messages[place] = {**told, **result}
                 return
         content = None if run.gave is None else as_text(run.gave)
         result = {"role": "tool", "tool_call_id": identity, "content": content, **told}
-        self._add([result], at=place + 1)
+        self._add([result], at=results.stop)
 
     def _known(self, keys: list[str]) -> int | None:
         """How many of the first `keys` are here, up to the last words; None if the two part ways."""

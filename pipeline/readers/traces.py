@@ -115,8 +115,10 @@ def _ended(trace: list[Step], main: Thread) -> dict[str, Any]:
 
 
 def _roots(trace: list[Step]) -> list[Step]:
+    """The steps that are part of no other, else those whose surroundings are not in the file."""
     known = {step.id for step in trace}
-    return [step for step in trace if step.parent not in known] or trace
+    orphans = [step for step in trace if step.parent not in known]
+    return [step for step in orphans if step.parent is None] or orphans or trace
 
 
 def _continued(main: Thread, trace: list[Step], others: list[Thread]) -> Thread:

@@ -382,7 +382,7 @@ def test_a_livekit_handoff_is_noted(tmp_path: Path, session: dict[str, Any]) -> 
 
 
 def test_livekit_audio_is_named_with_its_transcript(tmp_path: Path, session: dict[str, Any]) -> None:
-    said = {"type": "audio_content", "frame": [], "transcript": "A room, please."}
+    said: dict[str, Any] = {"type": "audio_content", "frame": [], "transcript": "A room, please."}
     session["chat_history"]["items"][2]["content"] = [said, "thanks"]
     assert (
         '[{"type":"audio","transcript":"A room, please."},"thanks"]'
