@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adjudge.judges.failure import Cause
@@ -16,6 +16,7 @@ from adjudge.judges.record import DamagedRecordError, Record, decode, encode
 from adjudge.judges.request import Evidence, JudgeRequest, Model, Prompt, canonical_json, digest
 from adjudge.judges.verdict import Attempt, Citation, Decision, Origin, Usage, Verdict
 
+AT_ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 COUNT = st.none() | st.integers(0, 2**53)
 SECONDS = st.floats(0, 1e9)
@@ -93,11 +94,13 @@ def row(**changes: Any) -> bytes:
     return orjson.dumps(line)
 
 
+@AT_ANY_SPEED
 @given(records())
 def test_a_record_survives_being_written_and_read(record: Record) -> None:
     assert decode(encode(record)) == record
 
 
+@AT_ANY_SPEED
 @given(records(), st.data())
 def test_a_changed_byte_makes_a_record_damaged_or_leaves_its_question_as_it_was(
     record: Record, data: st.DataObject
@@ -112,6 +115,7 @@ def test_a_changed_byte_makes_a_record_damaged_or_leaves_its_question_as_it_was(
     assert (read.key, read.fields) == (record.key, record.fields)
 
 
+@AT_ANY_SPEED
 @given(st.binary() | st.text().map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_anything_else_is_damaged(line: bytes) -> None:
     with pytest.raises(DamagedRecordError):
