@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from adjudge.judges.failure import UsageError
 from adjudge.judges.families import key_in
-from adjudge.judges.redact import Redactor, url_secrets
+from adjudge.judges.redact import Redactor, is_secret_name, url_secrets
 from adjudge.judges.request import Model
 
 PLACEHOLDER_KEY = "no-key"
@@ -25,7 +25,6 @@ RESERVED = frozenset(
 )
 """Parameters that are not a suite's to set: they would change what an attempt is."""
 
-_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)$")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -93,7 +92,7 @@ class Access:
         """
         own = [key] if key is not None and key != PLACEHOLDER_KEY else []
         pairs = [*self.environ.items(), *self.model.params.items()]
-        named = [str(value) for name, value in pairs if _SECRET_NAME.search(name.upper())]
+        named = [str(value) for name, value in pairs if is_secret_name(name)]
         others = [*named, *self.all_headers.values(), *url_secrets(self.model.api_base or "")]
         return Redactor([*own, *others]), Redactor(own)
 

@@ -1,10 +1,12 @@
-"""Secrets taken out of everything that is shown or stored (S1)."""
+"""Secrets taken out of everything that is shown or stored, and kept out of what is frozen (S1)."""
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import cast
 from urllib.parse import parse_qsl, quote, urlsplit
 
 MARK = "[redacted]"
@@ -13,27 +15,47 @@ MARK = "[redacted]"
 SHORTEST = 6
 """Characters a secret has at least: a shorter one would take ordinary words with it."""
 
+_TELLING = 12
+"""So many first characters give a secret away: the rest may have been cut off."""
+
 _KEY_SHAPED = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|gho|glpat|pplx|nvapi|fw|r8|csk)[-_][\w*-]{12,}"
     r"|\bAIza[\w-]{30,}|\bAKIA[0-9A-Z]{16}\b"
     r"|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*"
     r"|(?<=[Bb]earer )[\w.~+/=-]{12,}"
 )
+_SECRET_NAME = re.compile(
+    r"(?:key|token|secret|password|passwd|credentials?|auth|authorization|cookie)$", re.IGNORECASE
+)
+_NO_SECRET = {"prompt_cache_key"}
 _BREAK = r"(?:[\r\n\t ]|\\[nrt])*"
+_GAP = re.compile(_BREAK)
+
+Where = tuple[str | int, ...]
+"""The place of a value: keys and indices from the top."""
 
 
 class Redactor:
-    """Takes known secrets out of text: plain, base64, URL-encoded or split by a line break. Immutable."""
+    """Takes known secrets out of text: plain, escaped, base64, split by a line break, cut off. Immutable."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         """`secrets`: keys and header values; those under `SHORTEST` characters are not looked for."""
         forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret)}
-        parts = (_BREAK.join(map(re.escape, form)) for form in sorted(forms, key=len, reverse=True))
-        self._known = re.compile("|".join(parts)) if forms else None
+        self._forms = sorted(forms, key=len, reverse=True)
+        beginnings = dict.fromkeys(form[:_TELLING] for form in self._forms)
+        parts = (_BREAK.join(map(re.escape, beginning)) for beginning in beginnings)
+        self._beginning = re.compile("|".join(parts)) if forms else None
 
     def known(self, text: str) -> str:
         """`text` without the known secrets; nothing else of it changes."""
-        return text if self._known is None else self._known.sub(MARK, text)
+        if self._beginning is None:
+            return text
+        pieces: list[str] = []
+        at = 0
+        while found := self._beginning.search(text, at):
+            pieces += text[at : found.start()], MARK
+            at = max(found.end(), *(_end(text, found.start(), form) for form in self._forms))
+        return "".join((*pieces, text[at:]))
 
     def __call__(self, text: str) -> str:
         """`text` without the known secrets and without whatever has the shape of a key."""
@@ -41,15 +63,51 @@ class Redactor:
 
 
 def url_secrets(url: str) -> list[str]:
-    """What of an address may be secret: its password and the values of its query."""
+    """What of an address may be secret: its user, its password and the values of its query."""
     parts = urlsplit(url)
-    return [value for value in (parts.password, *(value for _, value in parse_qsl(parts.query))) if value]
+    values = (parts.username, parts.password, *(value for _, value in parse_qsl(parts.query)))
+    return [value for value in values if value]
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether what goes by `name`, a variable, a parameter or a header, is likely to be a secret."""
+    return bool(_SECRET_NAME.search(name)) and name not in _NO_SECRET
+
+
+def secret_places(value: object, where: Where = ()) -> Iterator[Where]:
+    """Where in plain data something has the name or the shape of a secret."""
+    if isinstance(value, str):
+        if _KEY_SHAPED.search(value):
+            yield where
+        return
+    within: Iterable[tuple[str | int, object]] = ()
+    if isinstance(value, Mapping):
+        within = cast("Mapping[str, object]", value).items()
+    elif isinstance(value, list):
+        within = enumerate(cast("list[object]", value))
+    for step, inner in within:
+        named = isinstance(step, str) and is_secret_name(step) and type(inner) in {str, int, float}
+        yield from [(*where, step)] if named else secret_places(inner, (*where, step))
+
+
+def _end(text: str, start: int, form: str) -> int:
+    """Where what `text` has of `form` from `start` on ends: as much of it as stands there, gaps and all."""
+    at = start
+    for character in form:
+        found = _GAP.match(text, at)
+        after = found.end() if found else at
+        if not text.startswith(character, after):
+            break
+        at = after + 1
+    return at
 
 
 def _forms(secret: str) -> Iterable[str]:
     yield secret
-    yield quote(secret, safe="")
-    raw = secret.encode()
+    yield quote(secret, safe="", errors="surrogateescape")
+    yield json.dumps(secret)[1:-1]
+    yield secret.replace("/", r"\/")
+    raw = secret.encode("utf-8", "surrogateescape")
     for encode in (b64encode, urlsafe_b64encode):
         for shift in range(3):
             # The characters that depend on `secret` alone, wherever in an encoded text it starts.

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.judges.redact import MARK, Redactor, url_secrets
+from adjudge.judges.redact import MARK, Redactor, secret_places, url_secrets
 
 SECRET = "pl4nted/s3cret+Value=="
 
@@ -69,4 +69,57 @@ def test_ordinary_words_stay() -> None:
 
 
 def test_the_password_and_the_query_of_an_address_are_secrets() -> None:
-    assert url_secrets("https://me:hunter22@host/v1?key=abc&x=") == ["hunter22", "abc"]
+    assert url_secrets("https://me:hunter22@host/v1?key=abc&x=") == ["me", "hunter22", "abc"]
+
+
+@pytest.mark.parametrize("kept", [12, 15, len(SECRET) - 1])
+def test_a_secret_that_was_cut_off_is_taken_out(kept: int) -> None:
+    assert Redactor([SECRET])(f"key {SECRET[:kept]}... and more") == f"key {MARK}... and more"
+
+
+def test_a_word_that_begins_like_a_secret_stays() -> None:
+    assert Redactor([SECRET])(SECRET[:11]) == SECRET[:11]
+
+
+@pytest.mark.parametrize(
+    ("secret", "written"), [('qu"ote-value', r"qu\"ote-value"), ("a/b/c/d/e", r"a\/b\/c\/d\/e")]
+)
+def test_a_secret_escaped_as_json_is_taken_out(secret: str, written: str) -> None:
+    assert Redactor([secret])(f"<{written}>") == f"<{MARK}>"
+
+
+def test_a_secret_that_is_no_text_is_looked_for_all_the_same() -> None:
+    secret = b"caf\xe9-latin-1".decode(errors="surrogateescape")
+
+    assert Redactor([secret])(f"<{secret}>") == f"<{MARK}>"
+
+
+@pytest.mark.parametrize(
+    ("params", "place"),
+    [
+        ({"extra_headers": {"Authorization": "Bearer abc"}}, ("extra_headers", "Authorization")),
+        ({"extra_headers": {"x-api-key": "abc"}}, ("extra_headers", "x-api-key")),
+        ({"extra_body": {"deep": [{"password": 123456}]}}, ("extra_body", "deep", 0, "password")),
+        ({"aws_secret_access_key": "abc"}, ("aws_secret_access_key",)),
+        ({"metadata": ["sk-proj-abcdefghijklmnop1234"]}, ("metadata", 0)),
+    ],
+)
+def test_what_has_the_name_or_the_shape_of_a_secret_is_found(
+    params: dict[str, object], place: tuple[str | int, ...]
+) -> None:
+    assert list(secret_places({"temperature": 0, **params})) == [place]
+
+
+def test_ordinary_parameters_hold_no_secret() -> None:
+    params = {
+        "max_tokens": 9,
+        "logit_bias": {"50256": -100},
+        "prompt_cache_key": "suite-1",
+        "stop": ["\n\n"],
+        "thinking": {"type": "enabled", "budget_tokens": 1024},
+        "extra_headers": {"X-Title": "adjudge", "HTTP-Referer": "https://example.org"},
+        "use_key": True,
+        "api_key": None,
+    }
+
+    assert list(secret_places(params)) == []
