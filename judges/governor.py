@@ -97,8 +97,8 @@ class Governor:
     ) -> None:
         """`name` is the judge's, for messages. `clock` must run as the event loop's does.
 
-        With `storing` every answer is followed by a call of `stored`. Until then it counts as in flight
-        against `max_concurrency`: a kill costs no more calls than that (C9).
+        With `storing` an answer counts as in flight against `max_concurrency` until `stored` is called: no
+        more calls than that are lost by a kill (C9) or a full disk.
         """
         self.name, self.patience, self.clock, self.chance = name, patience, clock, chance
         self._most, self._limit = max_concurrency, min(FIRST_LIMIT, max_concurrency)
@@ -187,7 +187,7 @@ class Governor:
         self._let_out()
 
     def stored(self) -> None:
-        """An answer is on the disk, or could not be put there."""
+        """An answer is on the disk. One that can't be put there keeps its place: nothing more is asked."""
         self._unstored -= 1
         self._let_out()
 

@@ -44,7 +44,7 @@ class LedgerJudge:
             run: id of this run. Answers it got earlier count as its own calls.
             offline: never ask `inner`; what is missing fails as `not_cached` (C11).
             refresh: answers from before this run don't count (C8); neither do recordings.
-            stored: told, of each answer of `inner`, that it is on the disk or could not be put there.
+            stored: told of each answer of `inner` that is on the disk.
         """
         self._inner, self._ledger, self._recordings = inner, ledger, recordings
         self._run, self._offline, self._refresh, self._stored = run, offline, refresh, stored
@@ -133,10 +133,9 @@ class LedgerJudge:
         outcome = await self._inner.judge(request)
         if isinstance(outcome, Failure):
             return outcome
-        try:
-            return await self._store(request, outcome)
-        finally:
-            self._stored()
+        answer = await self._store(request, outcome)
+        self._stored()
+        return answer
 
     async def _store(self, request: JudgeRequest, answer: Answer) -> Answer:
         origin = Origin(run=self._run, unit=request.unit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import traceback
 from pathlib import Path
 from typing import Annotated, Literal, Never
 
@@ -278,6 +279,10 @@ def main() -> int:
         return error.exit_code
     except OSError as error:
         typer.echo(f"adjudge: {error}", err=True)
+        return StorageError.exit_code
+    except Exception:  # noqa: BLE001 - or Python's exit code would say that a grade failed
+        traceback.print_exc()
+        typer.echo("adjudge: this is a fault of adjudge itself; please report it", err=True)
         return StorageError.exit_code
     return 0
 

@@ -109,7 +109,8 @@ class Leg:
         self, group: asyncio.TaskGroup, done: bytearray, verifiers: Mapping[str, Verifier]
     ) -> None:
         lines = whole_lines(self._run.file(CONVERSATIONS))
-        for number, (planned, line) in enumerate(zip(self._plan.conversations(), lines, strict=True)):
+        for number, planned in enumerate(self._plan.conversations()):
+            line = next(lines, b"")
             if self._stop.is_set():
                 return
             first = number * len(self._places)

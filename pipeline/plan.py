@@ -216,7 +216,9 @@ class Plan:
             values = orjson.loads(front.rstrip().removesuffix(b",") + b"}")
             tail = Tail.model_validate({name: values.pop(name) for name in Tail.model_fields})
             head = PlanHead.model_validate(values)
-        except (ValidationError, KeyError, ValueError) as error:
+        except ValidationError as error:
+            raise StorageError(f"{str(path)!r} is not a plan this version reads: {_first(error)}") from None
+        except (KeyError, ValueError) as error:
             raise StorageError(f"{str(path)!r} is not a plan this version reads: {error}") from None
         return Plan(path, head, tail, rows_at)
 
@@ -232,8 +234,14 @@ class Plan:
                 row = line.strip().removesuffix(b",")
                 if row == b"]":
                     return
-                if row:
-                    try:
-                        yield PlannedConversation.model_validate_json(row)
-                    except ValidationError as error:
-                        raise StorageError(f"{str(self.path)!r} is damaged: {error}") from None
+                try:
+                    yield PlannedConversation.model_validate_json(row)
+                except ValidationError as error:
+                    raise StorageError(f"{str(self.path)!r} is damaged: {_first(error)}") from None
+            raise StorageError(f"{str(self.path)!r} is damaged: it ends too soon")
+
+
+def _first(error: ValidationError) -> str:
+    """The first thing that is wrong, in one line."""
+    found = error.errors(include_url=False, include_input=False)[0]
+    return ": ".join((*map(str, found["loc"]), found["msg"]))
