@@ -107,10 +107,11 @@ def _add_part(part: dict[str, Any], turns: Turns, calls: Calls) -> None:
 
 
 def _add_response(given: dict[str, Any], turns: Turns, calls: Calls) -> None:
-    """What a function gave back: by convention, what went wrong stands under `error`."""
+    """What a function gave back: by convention under `output`, and what went wrong under `error`."""
     name, response = string(given.get("name")), given.get("response")
     error = mapping(response).get("error")
     rest = _without(mapping(response), "error") if error else response
+    rest = rest["output"] if is_mapping(rest) and rest.keys() == {"output"} else rest
     parts = [_part(camel(mapping(part))) for part in items(given.get("parts"))]
     if rest:
         parts.insert(0, text_part(as_text(rest)))

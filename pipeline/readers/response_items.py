@@ -71,7 +71,7 @@ def item_part(part: dict[str, Any]) -> dict[str, Any]:
     """The native part that a part of a message is. Speech is its transcript, where there is one."""
     kind = string(part.get("type"))
     if kind in _WORDS:
-        return text_part(**{key: value for key, value in part.items() if key != "type" and value != []})
+        return text_part(part.get("text"), **{key: value for key, value in part.items() if value != []})
     if kind.endswith("audio") and part.get("transcript") is not None:
         return text_part(part["transcript"], spoken=True)
     if kind.endswith("audio"):

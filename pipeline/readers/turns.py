@@ -120,17 +120,17 @@ class Turns:
         return message
 
 
-def text_part(text: Any, **more: Any) -> dict[str, Any]:
+def text_part(text: Any, /, **more: Any) -> dict[str, Any]:
     """A part of words."""
     return {**more, "type": "text", "text": text}
 
 
-def reasoning_part(text: Any = None, **more: Any) -> dict[str, Any]:
+def reasoning_part(text: Any = None, /, **more: Any) -> dict[str, Any]:
     """A part of hidden reasoning; without `text` where only an encrypted form is given."""
     return {**more, "type": "reasoning", **({} if text is None else {"text": text})}
 
 
-def media_part(media_type: Any, **more: Any) -> dict[str, Any]:
+def media_part(media_type: Any, /, **more: Any) -> dict[str, Any]:
     """A part that is an image, audio, video or another file, by its media type."""
     kind = media_type.partition("/")[0] if isinstance(media_type, str) else ""
     return {**more, "type": kind if kind in {"image", "audio", "video"} else "file", "media_type": media_type}
