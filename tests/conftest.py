@@ -8,6 +8,13 @@ from ipaddress import ip_address
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+
+def pytest_configure() -> None:
+    """Let Hypothesis take its time: how fast a machine is, and what else it does, decides no test."""
+    settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("any speed")
 
 
 @pytest.fixture(scope="session", autouse=True)
