@@ -2,6 +2,7 @@
 
 A trace holds what a program gave its model and got back, in that program's own words: OpenAI chat and
 Responses, LangChain in three encodings, the parts of GenAI conventions, Gemini, Anthropic and the AI SDK.
+Of several replies to one call the first was used. Usage, ids of messages and the like are no part of them.
 """
 
 from __future__ import annotations
