@@ -63,7 +63,7 @@ class Agreement:
         table: how often (label, decision) occurred; both `met` or `not_met`.
         errored: labelled statements the judge gave no decision on, by cause.
         undecidable: labelled statements that no person could decide.
-        disagreements: conversation, statement id, label and decision of each.
+        disagreements: conversation, grader and statement id (`service s2`), label and decision of each.
     """
 
     table: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
@@ -132,19 +132,25 @@ def agreement(rows: Iterable[ResultRow], labels: Iterable[Label]) -> Agreement:
             decided = "met" if statement["decision"] == "met" else "not_met"
             found.table[said, decided] += 1
             if said != decided:
-                found.disagreements.append((row["conversation_id"], statement["id"], said, decided))
+                place = f"{grader} {statement['id']}"
+                found.disagreements.append((row["conversation_id"], place, said, decided))
     return found
 
 
 def quotes(rows: Iterable[ResultRow]) -> Quotes:
     """Every quote of `rows`, counted, and the unverified ones listed."""
     found = Quotes()
-    for row, _, statement in _statements(rows):
+    for row, grader, statement in _statements(rows):
         found.cited += len(statement["citations"])
         for citation in statement["citations"]:
             if not citation["verified"]:
                 found.missing.append(
-                    (row["conversation_id"], statement["id"], citation["turn"], citation["quote"])
+                    (
+                        row["conversation_id"],
+                        f"{grader} {statement['id']}",
+                        citation["turn"],
+                        citation["quote"],
+                    )
                 )
     return found
 
