@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -62,6 +63,7 @@ def build_judge(
     surroundings: Surroundings,
     *,
     api_key_env: str | None = None,
+    headers_env: Mapping[str, str] | None = None,
     price: Price | None = None,
     attempts: int = 4,
     attempt_timeout: float = 60.0,
@@ -76,6 +78,7 @@ def build_judge(
 
     Args:
         api_key_env: the variable that holds the key; None is the provider's usual one.
+        headers_env: headers added to each request, and the variables that hold their values.
         price: used instead of litellm's.
         attempts: requests for one verdict while failures are transient.
         attempt_timeout: seconds for one whole attempt.
@@ -91,6 +94,7 @@ def build_judge(
             around.transport,
             name=name,
             api_key_env=api_key_env,
+            headers_env=headers_env,
             price=price,
             attempt_timeout=attempt_timeout,
         )

@@ -49,7 +49,7 @@ class ModelJudge:
         *,
         name: str = "",
         api_key_env: str | None = None,
-        headers: Mapping[str, str] | None = None,
+        headers_env: Mapping[str, str] | None = None,
         price: Price | None = None,
         attempt_timeout: float = 60.0,
         environ: Mapping[str, str] = os.environ,
@@ -60,7 +60,7 @@ class ModelJudge:
         transport: the process's HTTP session.
         name: the judge's name in the suite, for messages.
         api_key_env: the variable that holds the key; None is the provider's usual one.
-        headers: added to each request; their values are secrets.
+        headers_env: headers added to each request, and the variables that hold their values.
         price: used instead of litellm's.
         attempt_timeout: seconds for one whole attempt.
         environ: where keys are looked for.
@@ -68,7 +68,11 @@ class ModelJudge:
         """
         label = f"judge {name!r} ({model.name})" if name else f"judge {model.name!r}"
         self._access = Access(
-            label=label, model=model, api_key_env=api_key_env, headers=headers or {}, environ=environ
+            label=label,
+            model=model,
+            api_key_env=api_key_env,
+            headers_env=headers_env or {},
+            environ=environ,
         )
         self._transport, self._timeout, self._clock = transport, attempt_timeout, clock
         self._suite_price = price

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adjudge.judges.access import PLACEHOLDER_KEY, Access
+from adjudge.judges.access import PLACEHOLDER_KEY, Access, refuse_secrets
 from adjudge.judges.failure import UsageError
 from adjudge.judges.families import FAMILIES, resolved
 from adjudge.judges.redact import MARK
@@ -20,12 +20,12 @@ def access(
     *,
     base: str | None = None,
     env: str | None = None,
-    headers: Mapping[str, str] = NONE,
+    headers_env: Mapping[str, str] = NONE,
     environ: Mapping[str, str] = NONE,
     **params: Any,
 ) -> Access:
     model = Model(name="openai/any", api_base=base, params=params)
-    return Access(label="judge 'j'", model=model, api_key_env=env, headers=headers, environ=environ)
+    return Access(label="judge 'j'", model=model, api_key_env=env, headers_env=headers_env, environ=environ)
 
 
 def test_the_first_variable_that_is_set_holds_the_key() -> None:
@@ -78,13 +78,18 @@ def test_anything_else_is_no_address(base: str) -> None:
 @pytest.mark.parametrize(("name", "value"), [("X Y", "v"), ("", "v"), ("X", "v\r\nY: z"), ("é", "v")])
 def test_a_header_that_can_not_be_sent_is_refused_without_its_value(name: str, value: str) -> None:
     with pytest.raises(UsageError) as caught:
-        access(headers={name: value}).check()
+        access(headers_env={name: "H"}, environ={"H": value}).check()
 
     assert "Y: z" not in str(caught.value)
 
 
+def test_a_header_whose_variable_is_not_set_is_refused() -> None:
+    with pytest.raises(UsageError, match="judge 'j': GATE is not set; it must hold the header 'X-Gate'"):
+        access(headers_env={"X-Gate": "GATE"}, environ={"GATE": " "}).check()
+
+
 def test_a_judges_headers_outrank_those_among_its_parameters() -> None:
-    both = access(headers={"A": "1"}, extra_headers={"A": "2", "B": 3})
+    both = access(headers_env={"A": "V"}, environ={"V": "1"}, extra_headers={"A": "2", "B": 3})
 
     assert both.all_headers == {"A": "1", "B": "3"}
 
@@ -92,8 +97,8 @@ def test_a_judges_headers_outrank_those_among_its_parameters() -> None:
 def test_every_kind_of_secret_is_taken_out_of_messages_but_only_the_key_out_of_replies() -> None:
     judge = access(
         base="http://me:passw0rd@h/?k=qu3ry-value",
-        headers={"X": "h3ader-value"},
-        environ={"SOME_TOKEN": "t0ken-value", "HOME": "/home/someone"},
+        headers_env={"X": "HEADER"},
+        environ={"HEADER": "h3ader-value", "SOME_TOKEN": "t0ken-value", "HOME": "/home/someone"},
         aws_secret_access_key="aws-v4lue",
     )
     text = "the-k3y h3ader-value t0ken-value passw0rd qu3ry-value aws-v4lue /home/someone"
@@ -102,6 +107,32 @@ def test_every_kind_of_secret_is_taken_out_of_messages_but_only_the_key_out_of_r
 
     assert messages(text) == " ".join([MARK] * 6) + " /home/someone"
     assert replies.known(text) == text.replace("the-k3y", MARK)
+
+
+@pytest.mark.parametrize(
+    ("model", "place"),
+    [
+        (Model(name="openai/x", api_base="https://me:hunter22@h/v1"), "its address"),
+        (Model(name="openai/x", api_base="https://hunter22@h/v1"), "its address"),
+        (Model(name="openai/x", api_base="https://h/v1?key=hunter22"), "its address"),
+        (Model(name="openai/x", api_base="https://[hunter22"), "its address"),
+        (
+            Model(name="openai/x", params={"extra_headers": {"Cookie": "hunter22"}}),
+            "params.extra_headers.Cookie",
+        ),
+    ],
+)
+def test_a_model_that_holds_a_secret_is_refused_without_showing_it(model: Model, place: str) -> None:
+    with pytest.raises(UsageError, match=f"^judge 'j': {place} ") as caught:
+        refuse_secrets("judge 'j'", model)
+
+    assert "hunter22" not in str(caught.value)
+
+
+def test_a_model_without_a_secret_is_taken() -> None:
+    params = {"max_tokens": 9, "extra_headers": {"X-Title": "a"}}
+
+    refuse_secrets("judge 'j'", Model(name="openai/x", api_base="http://h:1/v1", params=params))
 
 
 def test_a_placeholder_is_no_secret() -> None:

@@ -607,8 +607,8 @@ async def test_no_secret_survives_in_what_is_returned(transport: Transport, name
         model = model_at(server, name)
         base = f"http://me:{secrets['password']}@{(model.api_base or '')[7:]}"
         model = replace(model, api_base=base)
-        headers = {"X-Gateway": secrets["header"]}
-        judge = ModelJudge(model, transport, headers=headers, environ=environ | {"Q_TOKEN": secrets["query"]})
+        environ |= {"GATEWAY": secrets["header"], "Q_TOKEN": secrets["query"]}
+        judge = ModelJudge(model, transport, headers_env={"X-Gateway": "GATEWAY"}, environ=environ)
         failure, attempt = failed(await judge.judge(question(model)))
 
         assert server.requests[0].headers["x-gateway"] == secrets["header"]
