@@ -24,7 +24,7 @@ from adjudge.pipeline.files import Journal, whole_lines
 from adjudge.pipeline.grade import GradeRow
 from adjudge.pipeline.plan import Plan, PlannedConversation, PlannedGrader
 from adjudge.pipeline.rundir import CONVERSATIONS, ERRORS, GRADES, Run
-from adjudge.pipeline.statements import Outcome, Question, questions, statements_grade
+from adjudge.pipeline.statements import Outcome, Question, answered, questions, statements_grade
 
 
 class RecallingJudge(Protocol):
@@ -92,7 +92,7 @@ class Leg:
             UsageError: a judge or verifier can't be used as configured.
             StorageError: the run, the cache or the disk can't be written any more.
         """
-        done = _done(self._run, self._plan, self._places)
+        done, self._counted = _journalled(self._run, self._plan, self._places)
         verifiers = _verifiers(self._head.graders)
         with (
             Journal(self._run.file(GRADES)) as self._grades,
@@ -177,7 +177,9 @@ class Leg:
             settled = [outcome for outcome in outcomes if outcome is not None]
             self._journal_errors(planned, grader, asked, settled)
             if not any(_canceled(outcome) for outcome in settled):
-                self._write(number, planned, statements_grade(grader, statements, asked, settled))
+                counted = self._counted.get(number * len(self._places) + self._places[grader.name], ())
+                grade = statements_grade(grader, statements, asked, settled, counted=counted)
+                self._write(number, planned, grade)
 
         if not missing:
             conclude([])
@@ -250,14 +252,23 @@ class _Window:
         self._room.set()
 
 
-def _done(run: Run, plan: Plan, places: Mapping[str, int]) -> bytearray:
-    """For each conversation and grader, whether its latest grade has a score."""
+def _journalled(
+    run: Run, plan: Plan, places: Mapping[str, int]
+) -> tuple[bytearray, dict[int, frozenset[str]]]:
+    """For each conversation and grader, whether its latest grade has a score.
+
+    And, where it has none, the keys of the answers that its grades so far have counted.
+    """
     done = bytearray(plan.tail.conversation_count * len(places))
+    counted: dict[int, frozenset[str]] = {}
     for line in whole_lines(run.file(GRADES)):
         row = orjson.loads(line)
         place = row["number"] * len(places) + places[row["grade"]["grader"]]
         done[place] = row["grade"]["result"] != "errored"
-    return done
+        before = counted.pop(place, frozenset())
+        if not done[place]:
+            counted[place] = before.union(answered(row["grade"]))
+    return done, counted
 
 
 def _verifiers(graders: Sequence[PlannedGrader]) -> dict[str, Verifier]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from adjudge.judges.failure import Failure
@@ -70,8 +70,13 @@ def statements_grade(
     statements: Sequence[PlannedStatement],
     asked: Sequence[Question],
     outcomes: Sequence[Outcome],
+    *,
+    counted: Collection[str] = (),
 ) -> GradeRow:
-    """The grade that `outcomes` (one per question of `asked`) make: S1, S3, S6, S7, J8."""
+    """The grade that `outcomes` (one per question of `asked`) make: S1, S3, S6, S7, J8.
+
+    What it spent leaves out the answers to the keys `counted`: an earlier grade of this run has them.
+    """
     if not statements:
         return _grade(grader, [], _error("no_statements", "no statement applies to this conversation"))
     toothless = exact(grader.threshold) == 0 and not any(statement.required for statement in statements)
@@ -87,11 +92,24 @@ def statements_grade(
     if toothless:
         error = _error("no_required_checks", "threshold 0 and no required statement: it could never fail")
     grade = _grade(grader, rows, error)
+    new = [
+        outcome
+        for question, outcome in zip(asked, outcomes, strict=True)
+        if isinstance(outcome, Failure) or question.request.key not in counted
+    ]
     grade["spent"] = spent_on(
-        (attempt for outcome in outcomes if _live(outcome) for attempt in outcome.attempts),
-        cached=sum(1 for outcome in outcomes if not _live(outcome)),
+        (attempt for outcome in new if _live(outcome) for attempt in outcome.attempts),
+        cached=sum(1 for outcome in new if not _live(outcome)),
     )
     return grade
+
+
+def answered(grade: GradeRow) -> Iterator[str]:
+    """The keys of the answers that `grade` holds, and so counts in what it spent."""
+    for row in grade.get("statements", []):
+        for vote in row.get("votes", [row]):
+            if vote["decision"] is not None and vote["verdict_key"] is not None:
+                yield vote["verdict_key"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
