@@ -24,9 +24,12 @@ _KEY_SHAPED = re.compile(
     r"|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*"
     r"|(?<=[Bb]earer )[\w.~+/=-]{12,}"
 )
-_SECRET_NAME = re.compile(
-    r"(?:key|token|secret|password|passwd|credentials?|auth|authorization|cookie)$", re.IGNORECASE
+_NAMES = "(?:key|token|secret|password|passwd|credentials?|auth|authorization|cookie)"
+_SECRET_NAME = re.compile(f"{_NAMES}$", re.IGNORECASE)
+_ASSIGNED = re.compile(
+    rf"""({_NAMES}(?:_env)?["']?\s*:\s*)("[^"]*"?|'[^']*'?|[^,{{}}\[\]]+)""", re.IGNORECASE
 )
+_IN_ADDRESS = re.compile(r"""(?<=://)[^/\s"',}]+(?=@)|(?<=\?)[^\s"',}]+""")
 _NO_SECRET = {"prompt_cache_key"}
 _BREAK = r"(?:[\r\n\t ]|\\[nrt])*"
 _GAP = re.compile(_BREAK)
@@ -60,6 +63,14 @@ class Redactor:
     def __call__(self, text: str) -> str:
         """`text` without the known secrets and without whatever has the shape of a key."""
         return _KEY_SHAPED.sub(MARK, self.known(text))
+
+
+def masked(line: str) -> str:
+    """A line of a suite, with a star in place of each character of what may be a secret."""
+    line = _ASSIGNED.sub(lambda found: found[1] + "*" * len(found[2]), line)
+    for pattern in (_IN_ADDRESS, _KEY_SHAPED):
+        line = pattern.sub(lambda found: "*" * len(found[0]), line)
+    return line
 
 
 def url_secrets(url: str) -> list[str]:

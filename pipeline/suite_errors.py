@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from adjudge.judges.failure import UsageError
+from adjudge.judges.redact import masked
 
 MAX_SHOWN = 50
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
@@ -45,7 +46,7 @@ class SuiteError(UsageError):
 def _shown(path: str, lines: Sequence[str], problem: Problem) -> str:
     if not 1 <= problem.line <= len(lines):
         return f"{path}: {problem.message}"
-    source = lines[problem.line - 1]
+    source = masked(lines[problem.line - 1])
     caret = min(problem.column - 1, len(source))
     start = max(0, caret - _SHOWN_WIDTH * 3 // 4)
     excerpt = "".join(c if c.isprintable() else " " for c in source[start : start + _SHOWN_WIDTH])

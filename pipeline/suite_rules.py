@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from adjudge.judges.access import TELLING_ADDRESS, TELLING_VALUE, holds_secret
+from adjudge.judges.redact import secret_places
 from adjudge.pipeline.explain import Finding, Where, unknown
 from adjudge.pipeline.plain import items, mapping
 
@@ -53,15 +55,18 @@ def rule_findings(document: Document) -> Iterator[Finding]:
 def _judge_findings(judges: Mapping[str, Any]) -> Iterator[Finding]:
     for name, judge in judges.items():
         where: Where = ("judges", name)
-        for parameter in mapping(mapping(judge).get("params")):
+        params = mapping(mapping(judge).get("params"))
+        for parameter in params:
             if parameter in _OWN_PARAMS:
                 message = f"{parameter!r} can't be a parameter; {_OWN_PARAMS[parameter]}"
                 yield Finding(where=(*where, "params", parameter), message=message, about_key=True)
+        for place in secret_places({key: params[key] for key in params if key not in _OWN_PARAMS}):
+            yield Finding(where=(*where, "params", *place), message=TELLING_VALUE)
         base = mapping(judge).get("api_base")
         if isinstance(base, str) and not base.startswith(("http://", "https://")):
-            yield Finding(
-                where=(*where, "api_base"), message=f"must begin with http:// or https://, not {base!r}"
-            )
+            yield Finding(where=(*where, "api_base"), message="must begin with http:// or https://")
+        elif isinstance(base, str) and holds_secret(base):
+            yield Finding(where=(*where, "api_base"), message=TELLING_ADDRESS)
 
 
 def _name_findings(document: Document, graders: Mapping[int, Mapping[str, Any]]) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
@@ -28,6 +29,12 @@ def _one_line(text: str) -> str:
     return text
 
 
+def _variable(text: str) -> str:
+    if not re.fullmatch("[A-Z_][A-Z0-9_]*", text):  # not shown: it may be the secret itself
+        raise ValueError("must be the name of an environment variable, such as MY_API_KEY, not what it holds")
+    return text
+
+
 def _sentence(value: object) -> object:
     """A bare sentence as a statement with flags. YAML takes `- Agent says: yes` for a mapping: say so."""
     if isinstance(value, str):
@@ -50,6 +57,7 @@ def _named_path(value: object) -> object:
 
 Text = Annotated[str, AfterValidator(_not_blank)]
 Name = Annotated[str, AfterValidator(_not_blank), AfterValidator(_one_line)]
+Variable = Annotated[str, AfterValidator(_variable)]
 Statement = Annotated[
     StatementSpec,
     BeforeValidator(_sentence, json_schema_input_type=str | StatementSpec),
@@ -85,9 +93,13 @@ class JudgeSpec(_Spec):
         Name | None, Field(description="Address of the server; null is the provider's own.")
     ] = None
     api_key_env: Annotated[
-        Name | None,
+        Variable | None,
         Field(description="Environment variable that holds the key; null is the provider's usual one."),
     ] = None
+    headers_env: Annotated[
+        dict[Name, Variable],
+        Field(description="Headers to add, and the environment variables that hold their values."),
+    ] = Field(default_factory=dict[str, str])
     params: Annotated[
         dict[str, JsonValue], Field(description="Sent to the model as they are: temperature, max_tokens, ...")
     ] = Field(default_factory=dict[str, JsonValue])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.judges.redact import MARK, Redactor, secret_places, url_secrets
+from adjudge.judges.redact import MARK, Redactor, masked, secret_places, url_secrets
 
 SECRET = "pl4nted/s3cret+Value=="
 
@@ -123,3 +123,21 @@ def test_ordinary_parameters_hold_no_secret() -> None:
     }
 
     assert list(secret_places(params)) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("    api_key: hunter22", "    api_key: ********"),
+        ('  {Authorization: "Bearer a, b", X: y}', "  {Authorization: *************, X: y}"),
+        ("    api_key_env: hunter22", "    api_key_env: ********"),
+        (
+            "api_base: 'https://me:hunter22@host/v1?k=hunter22'",
+            "api_base: 'https://***********@host/v1?**********'",
+        ),
+        ("  user: sk-proj-abcdefghijklmnop1234", "  user: " + "*" * 28),
+        ("    treshold: 0.75", "    treshold: 0.75"),
+    ],
+)
+def test_a_line_of_a_suite_is_shown_without_its_secrets_and_as_long_as_it_was(line: str, shown: str) -> None:
+    assert masked(line) == shown
