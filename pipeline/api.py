@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from adjudge.judges.access import refuse_secrets
 from adjudge.judges.failure import UsageError
+from adjudge.judges.families import resolved
 from adjudge.judges.ledger import Ledger
 from adjudge.judges.prompt import load_prompt
 from adjudge.judges.protocol import Judge
@@ -151,7 +154,8 @@ def grade(
         cache: directory of the verdict cache, where `judge` is a name.
 
     Raises:
-        UsageError: the conversation is none, or the judge can't be used.
+        UsageError: the conversation is none; the judge can't be used, or its address or parameters hold a
+            secret.
         StorageError: the cache can't be written.
         RuntimeError: called inside a running event loop; use `agrade` there.
     """
@@ -184,11 +188,10 @@ async def agrade(
     graded = _conversation(conversation)
     planned = [_planned(statement) for statement in statements]
     grader = _grader(planned, threshold, calls)
-    model = (
-        Model(name=judge, api_base=api_base, params=params or {})
-        if isinstance(judge, str)
-        else Model(name="")
-    )
+    model = Model(name="")
+    if isinstance(judge, str):
+        model = resolved(Model(name=judge, api_base=api_base, params=params or {}), os.environ)
+        refuse_secrets(f"judge {judge!r}", model)
     asked = list(
         questions(
             grader,
@@ -201,7 +204,7 @@ async def agrade(
     )
     async with AsyncExitStack() as files:
         if isinstance(judge, str):
-            spec = JudgeSpec(model=judge, api_base=api_base, params=dict(params or {}))
+            spec = JudgeSpec(model=judge, api_base=model.api_base, params=dict(model.params))
             ledger = files.enter_context(Ledger.open(Path(cache), warn=_log.warning))
             bench = Bench(
                 {"judge": spec},

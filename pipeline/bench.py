@@ -97,6 +97,7 @@ def _build(name: str, spec: JudgeSpec, around: Surroundings) -> BuiltJudge:
         Model(name=spec.model, api_base=spec.api_base, params=spec.params, output=spec.output),
         around,
         api_key_env=spec.api_key_env,
+        headers_env=spec.headers_env,
         price=own_price(spec),
         attempts=spec.attempts,
         attempt_timeout=spec.attempt_timeout,

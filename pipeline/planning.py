@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from adjudge.judges.access import refuse_secrets
 from adjudge.judges.failure import UsageError
 from adjudge.judges.families import resolved
 from adjudge.judges.prompt import load_prompt
@@ -75,7 +76,13 @@ class Overrides:
             if name and name not in suite.judges:
                 raise UsageError(f"--judge: {unknown('judge', name, suite.judges)}")
             chosen = {name} if name else chosen
-            changes |= {"model": model, "api_base": None, "api_key_env": None, "price": None}
+            changes |= {
+                "model": model,
+                "api_base": None,
+                "api_key_env": None,
+                "headers_env": {},
+                "price": None,
+            }
         if self.api_base is not None:
             changes["api_base"] = self.api_base
         judges = {
@@ -115,9 +122,9 @@ def plan_head(suite: Suite, run_id: str, overrides: Overrides) -> PlanHead:
     """Everything of the plan but the conversations.
 
     Raises:
-        UsageError: an unknown grader or judge, or a prompt that can't be used.
+        UsageError: an unknown grader or judge, an address that holds a secret, a prompt that can't be used.
     """
-    judges = {name: _resolved(spec) for name, spec in overrides.judges(suite).items()}
+    judges = {name: _resolved(name, spec) for name, spec in overrides.judges(suite).items()}
     names = [grader.name for grader in suite.graders]
     for name in overrides.graders:
         if name not in names:
@@ -284,9 +291,14 @@ def _planned_grader(
     )
 
 
-def _resolved(spec: JudgeSpec) -> JudgeSpec:
-    """`spec` with the address that the environment names for its provider: it is part of the key (C6)."""
-    model = resolved(Model(name=spec.model, api_base=spec.api_base), os.environ)
+def _resolved(name: str, spec: JudgeSpec) -> JudgeSpec:
+    """`spec` with the address that the environment names for its provider: it is part of the key (C6).
+
+    Raises:
+        UsageError: the address or a parameter holds a secret.
+    """
+    model = resolved(Model(name=spec.model, api_base=spec.api_base, params=spec.params), os.environ)
+    refuse_secrets(f"judge {name!r}", model)
     return spec.model_copy(update={"api_base": model.api_base})
 
 
