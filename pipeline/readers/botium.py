@@ -128,7 +128,7 @@ class _Reading:
         self._messages: list[dict[str, Any]] = []
         self._wordless = False
         self._notes = Notes()
-        self._notes.add("a script: what the bot is expected to say, nobody said it")
+        self._notes.add("a script: what the bot is expected to say; that it was said is not recorded")
 
     def fields(self, metadata: dict[str, Any]) -> dict[str, Any]:
         """Native fields of the script."""
@@ -186,7 +186,7 @@ def _command(line: Any, sender: str) -> _Command | None:
     word, _, arguments = text.partition(" ")
     asserted = sender == "bot" and (word in _ASSERTERS or word.startswith(f"{_WORDS}_") or word == _WORDS)
     known = word in _HOOKS or asserted or (sender == "me" and word in _INPUTS)
-    if not known and sender in ("me", "bot"):
+    if not word or (not known and sender in ("me", "bot")):
         return None
     return _Command(word, arguments.strip(), optional, negated)
 

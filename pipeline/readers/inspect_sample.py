@@ -163,7 +163,8 @@ def _part(part: Any) -> Any:
     if kind != "reasoning":
         return part
     if part.get("redacted") is True:
-        return {**without(part, "reasoning"), "text": part.get("summary"), "data": part.get("reasoning")}
+        kept = without(part, "reasoning", "summary")
+        return {**kept, "text": part.get("summary"), "data": part.get("reasoning")}
     return {**without(part, "reasoning"), "text": part.get("reasoning")}
 
 

@@ -124,7 +124,9 @@ def _thoughts(message: dict[str, Any]) -> Any:
     """What the agent wrote; thoughts that are no part of it are reasoning."""
     content, thought = message.get("content"), string(message.get("thought"))
     blocks = [mapping(block) for block in items(message.get("thinking_blocks"))]
-    hidden = [{**block, "type": "reasoning", "text": block.get("thinking")} for block in blocks]
+    hidden = [
+        {**without(block, "thinking"), "type": "reasoning", "text": block.get("thinking")} for block in blocks
+    ]
     if isinstance(content, str) and thought.strip() and thought.strip() not in content:
         hidden.append({"type": "reasoning", "text": thought})
     if not hidden:
