@@ -233,6 +233,33 @@ def export(
     cli_read.export(run, form, to, grader, conversation, out)
 
 
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of conversations.")]
+Form = Annotated[
+    str, typer.Option("--from", metavar="FORMAT", help="Their format; auto looks at their content.")
+]
+
+
+@app.command()
+def convert(
+    files: Files,
+    *,
+    form: Form = "auto",
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="[default: stdout]")] = None,
+) -> None:
+    """Write conversations of any format as native JSONL."""
+    from adjudge.pipeline import cli_files
+
+    raise typer.Exit(cli_files.convert_files(files, form, to))
+
+
+@app.command()
+def conversations(files: Files, *, form: Form = "auto") -> None:
+    """List what files hold: ids, turns, tools, how each ended, what could not be read."""
+    from adjudge.pipeline import cli_files
+
+    raise typer.Exit(cli_files.list_files(files, form))
+
+
 @app.command()
 def init(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put it; made if missing.")],

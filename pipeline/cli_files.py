@@ -1,0 +1,56 @@
+"""What `adjudge convert` and `adjudge conversations` do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from adjudge.pipeline.conversation import Conversation
+from adjudge.pipeline.display import visible
+from adjudge.pipeline.files import whole_file
+from adjudge.pipeline.listing import convert, everything, listed
+from adjudge.pipeline.policy import NOTHING, UNDECIDED
+from adjudge.pipeline.readers.source import Unreadable
+
+
+def convert_files(paths: Sequence[Path], form: str, to: Path | None) -> int:
+    """Write files as native JSONL. Returns 0, or 3 where a record could not be read.
+
+    Raises:
+        UsageError: a file can't be read, or its format is not known.
+        StorageError: `to` can't be written.
+    """
+    found = everything(paths, form)
+    if to is None:
+        unreadable = convert(found, sys.stdout.buffer)
+    else:
+        with whole_file(to) as file:
+            unreadable = convert(found, file)
+    _say(unreadable)
+    return UNDECIDED if unreadable else 0
+
+
+def list_files(paths: Sequence[Path], form: str) -> int:
+    """Print what files hold. Returns 0, 3 where a record could not be read, 5 where there was none.
+
+    Raises:
+        UsageError: a file can't be read, or its format is not known.
+    """
+    count, unreadable = 0, list[Unreadable]()
+    for found in everything(paths, form):
+        if isinstance(found, Conversation):
+            count += 1
+            sys.stdout.write(listed(found) + "\n")
+        else:
+            unreadable.append(found)
+    sys.stdout.write(f"{count} conversations, {len(unreadable)} records that could not be read\n")
+    _say(unreadable)
+    if unreadable:
+        return UNDECIDED
+    return 0 if count else NOTHING
+
+
+def _say(unreadable: Sequence[Unreadable]) -> None:
+    for record in unreadable:
+        sys.stderr.write(f"adjudge: warning: {visible(str(record))}\n")
