@@ -84,7 +84,7 @@ def _of_exchange(found: Exchange) -> dict[str, Any]:
         _add_message({"role": "assistant", "content": response["content"]}, turns)
     ended = response.get("stop_reason")
     return {
-        **({"id": response["id"]} if response.get("id") else {}),
+        **({"id": as_text(response["id"])} if response.get("id") else {}),
         **turns.fields(),
         **({"termination_reason": ended} if isinstance(ended, str) else {}),
         **found.outcome(),

@@ -30,7 +30,7 @@ class Exchange:
         refused = isinstance(status, int) and status >= 400
         if not refused and self.response and not self.response.get("error"):
             return None
-        said = self.response.get("error") or self.response
+        said = self.response.get("error") or self.beside.get("error") or self.response
         words = error_text(said) if said else "no response was recorded"
         return f"HTTP {status}: {words}" if refused else words
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from adjudge.pipeline.conversation import Conversation
-from adjudge.pipeline.plain import is_list, is_mapping, items, mapping
+from adjudge.pipeline.plain import as_text, is_list, is_mapping, items, mapping
 from adjudge.pipeline.readers import native, openai
 from adjudge.pipeline.readers.build import NotAConversationError, one_a_file, one_a_record
 from adjudge.pipeline.readers.exchange import Exchange, exchange_of
@@ -65,7 +65,7 @@ def _of_exchange(found: Exchange) -> dict[str, Any]:
     ended = first.get("finishReason") or blocked
     kept = found.metadata("contents", "systemInstruction", "system_instruction", "candidates")
     return {
-        **({"id": response["responseId"]} if response.get("responseId") else {}),
+        **({"id": as_text(response["responseId"])} if response.get("responseId") else {}),
         **turns.fields(),
         **({"termination_reason": ended} if isinstance(ended, str) else {}),
         **found.outcome(),

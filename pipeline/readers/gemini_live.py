@@ -7,7 +7,7 @@ from typing import Any
 from adjudge.pipeline.plain import as_text, is_mapping, items, mapping, string
 from adjudge.pipeline.readers.build import Notes
 from adjudge.pipeline.readers.gemini_contents import Calls, add_content, camel
-from adjudge.pipeline.readers.realtime_items import Event
+from adjudge.pipeline.readers.realtime_items import SOUND_LEFT_OUT, Event
 from adjudge.pipeline.readers.turns import Turns
 
 _KINDS = (
@@ -91,7 +91,9 @@ class _Log:
         said = mapping(content.get("outputTranscription")).get("text")
         shown = [camel(mapping(part)) for part in items(mapping(content.get("modelTurn")).get("parts"))]
         for part in [{"text": said}] if isinstance(said, str) else shown:
-            if "inlineData" not in part:
+            if "inlineData" in part:
+                self.turns.notes.add(SOUND_LEFT_OUT)
+            else:
                 self._say(part, time)
         if content.get("interrupted") is True:
             self._agent.append((time, _INTERRUPTED))

@@ -117,7 +117,7 @@ def _of_exchange(found: Exchange, notes: Notes) -> dict[str, Any]:
         notes.add(f"{len(choices) - 1} more choices left out")
     identity, ended = response.get("id"), chosen.get("finish_reason")
     return {
-        **({"id": identity} if identity else {}),
+        **({"id": as_text(identity)} if identity else {}),
         "messages": native_messages(messages, notes),
         **({"termination_reason": ended} if isinstance(ended, str) else {}),
         **found.outcome(),

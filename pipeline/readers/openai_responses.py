@@ -107,7 +107,7 @@ def _of_chain(chain: list[Exchange]) -> dict[str, Any]:
         turns.notes.add("what the response answers is not in the file")
     identity = _stored(last) or last.response.get("id")
     return {
-        **({"id": identity} if identity else {}),
+        **({"id": as_text(identity)} if identity else {}),
         **turns.fields(),
         **_outcome(last),
         "metadata": turns.notes.into(last.metadata("input", "output", "instructions", "tools")),

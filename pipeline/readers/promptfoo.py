@@ -66,7 +66,7 @@ def _fields(result: Any, evaluation: dict[str, Any]) -> dict[str, Any]:
     kept["response"] = {key: value for key, value in response.items() if key not in ("output", "raw")}
     metadata = {"prompt": mapping(result["prompt"]).get("label"), **kept, **_about(evaluation)}
     return {
-        **({"id": result["id"]} if result.get("id") else {}),
+        **({"id": as_text(result["id"])} if result.get("id") else {}),
         "test": test if isinstance(test, str) else None,
         "messages": messages,
         **_outcome(result, response),

@@ -18,6 +18,8 @@ _PLACED = _ECHOES | {
 _SETTINGS = {"session.created", "session.updated"}
 _WHOLE = ("_transcript.done", "text.done", "transcription.completed")
 _PIECES = ("_transcript.delta", "text.delta", "transcription.delta")
+_SOUND = {"input_audio_buffer.append", "response.output_audio.delta", "response.audio.delta"}
+SOUND_LEFT_OUT = "sound left out: its transcript stands for it"
 _WORDS = {"input_text", "output_text", "text"}
 
 
@@ -96,6 +98,10 @@ class _Log:
         elif kind == "error":
             self._errors.append(error_text(data.get("error")))
             self.notes.add(f"an error of the API: {self._errors[-1]}")
+        elif kind in _SOUND:
+            self.notes.add(SOUND_LEFT_OUT)
+        elif kind == "response.create" and mapping(data.get("response")).get("instructions"):
+            self.notes.add("instructions for one response left out")
         elif identity := string(data.get("item_id")):
             self._hear_item(kind, data, self._known(identity, kind, data, event.time))
 
@@ -111,7 +117,7 @@ class _Log:
         identity = self._response.get("conversation_id") or self._session.get("id")
         session = {key: value for key, value in self._session.items() if key != "instructions"}
         return {
-            **({"id": identity} if identity else {}),
+            **({"id": as_text(identity)} if identity else {}),
             **turns.fields(),
             **self._outcome(),
             "metadata": {"session": session} if session else {},

@@ -114,9 +114,11 @@ class Turns:
 
     def _begin(self, role: str) -> dict[str, Any]:
         message: dict[str, Any] = {"role": role, "content": [], "tool_calls": []}
-        if self.timestamp is not None:
-            message["timestamp"] = self.timestamp
         self._messages.append(message)
+        if isinstance(self.timestamp, str | int | float) and not isinstance(self.timestamp, bool):
+            message["timestamp"] = self.timestamp
+        elif self.timestamp is not None:
+            self.note(f"a time that is {kind_of(self.timestamp)} left out")
         return message
 
 

@@ -145,6 +145,15 @@ def test_the_time_in_a_messages_metadata_is_the_turns() -> None:
     assert [message.timestamp for message in conversation.messages[:2]] == [None, 1764518400000]
 
 
+def test_a_time_that_is_no_time_is_left_out_and_noted(tmp_path: Path) -> None:
+    conversation = one(
+        tmp_path, {"messages": [message({"type": "text", "text": "hi"}, createdAt={"$date": 1})]}
+    )
+
+    assert conversation.messages[0].timestamp is None
+    assert notes(conversation) == ["turn 1: a time that is a mapping left out"]
+
+
 def test_a_model_tools_content_keeps_its_parts(tmp_path: Path) -> None:
     output = {
         "type": "content",

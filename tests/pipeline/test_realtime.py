@@ -257,5 +257,13 @@ def test_in_gemini_live_an_interruption_is_marked_and_the_user_goes_on(tmp_path:
     assert [part.type for part in content] == ["text", "interrupted"]
 
 
+def test_sound_is_left_out_and_noted(tmp_path: Path) -> None:
+    sound = event("response.output_audio.delta", item_id="a", delta="AAAA")
+    part = {"inlineData": {"mimeType": "audio/pcm", "data": "AAAA"}}
+
+    assert notes(one(tmp_path, sound)) == ["sound left out: its transcript stands for it"]
+    assert notes(one(tmp_path, live(modelTurn={"parts": [part]}))) == notes(one(tmp_path, sound))
+
+
 def test_what_is_no_event_is_named_with_its_reason(tmp_path: Path) -> None:
     assert reason(tmp_path, {"other": 1}) == "no event of a realtime model"
