@@ -165,7 +165,8 @@ class _Rendering:
                 )
             else:
                 pieces.append(_placeholder(part))
-                self._leave_out(f"{part.type} part", "not text, so only named", number)
+                if not part.text:
+                    self._leave_out(f"{part.type} part", "not text, so only named", number)
         return pieces
 
     def _cut(self, number: int, text: str, limit: int, line: dict[str, Any]) -> str:
