@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import traceback
 from pathlib import Path
 from typing import Annotated, Literal, Never
@@ -11,6 +13,8 @@ import typer
 
 from adjudge.judges.failure import AdjudgeError, StorageError
 from adjudge.pipeline import cli_cache
+from adjudge.pipeline.display import visible
+from adjudge.pipeline.suite_errors import SuiteError
 
 app = typer.Typer(
     name="adjudge",
@@ -298,19 +302,32 @@ def main() -> int:
     """Run the command line. Returns the exit code; a mistake is one message on stderr."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        app()
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else 1
+        code = _exit_code()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except AdjudgeError as error:
-        typer.echo(f"adjudge: {error}", err=True)
+        lines = "\n" if isinstance(error, SuiteError) else ""
+        typer.echo(f"adjudge: {visible(str(error), keep=lines)}", err=True)
         return error.exit_code
     except OSError as error:
-        typer.echo(f"adjudge: {error}", err=True)
+        typer.echo(f"adjudge: {visible(str(error))}", err=True)
         return StorageError.exit_code
     except Exception:  # noqa: BLE001 - or Python's exit code would say that a grade failed
-        traceback.print_exc()
+        typer.echo(visible(traceback.format_exc(), keep="\n"), err=True, nl=False)
         typer.echo("adjudge: this is a fault of adjudge itself; please report it", err=True)
         return StorageError.exit_code
+    return code
+
+
+def _exit_code() -> int:
+    try:
+        app()
+    except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):  # for which typer exits as for a failed grade
+            raise stop.__context__ from None
+        return stop.code if isinstance(stop.code, int) else 1
     return 0
 
 

@@ -34,7 +34,8 @@ def stats(*, out: Home = DEFAULT_HOME, cache: Cache = None) -> None:
     with Ledger.open(_existing(cache or out / "cache"), read_only=True, warn=_warn) as ledger:
         found = cache_commands.stats(ledger)
     typer.echo(f"{found.entries} entries, {found.replaced} replaced, {found.damaged} damaged")
-    typer.echo(f"{found.bytes / 1e6:.1f} MB, from {found.oldest or '-'} to {found.newest or '-'}")
+    period = f"from {found.oldest or '-'} to {found.newest or '-'}"
+    typer.echo(f"{found.bytes / 1e6:.1f} MB, {visible(period)}")
     for what, counts in (
         ("model", found.models),
         ("prompt", found.prompts),
@@ -71,10 +72,13 @@ def export(
     """Write all verdicts as JSON lines: for `cache import`, or as a suite's `recorded:` file."""
     from adjudge.judges.ledger import Ledger
     from adjudge.pipeline import cache_commands
+    from adjudge.pipeline.display import visible_json
 
     with Ledger.open(_existing(cache or out / "cache"), read_only=True, warn=_warn) as ledger:
         if file is None:
-            sys.stdout.buffer.writelines(cache_commands.export_lines(ledger))
+            for line in cache_commands.export_lines(ledger):
+                shown = visible_json(line.decode()).encode() if sys.stdout.isatty() else line
+                sys.stdout.buffer.write(shown)
             return
         found = cache_commands.export(ledger, file)
     typer.echo(f"{found.written} entries written, {found.damaged} damaged ones left out", err=True)
@@ -137,4 +141,6 @@ def _existing(directory: Path) -> Path:
 
 
 def _warn(message: str) -> None:
-    typer.echo(f"adjudge: warning: {message}", err=True)
+    from adjudge.pipeline.display import visible
+
+    typer.echo(f"adjudge: warning: {visible(message)}", err=True)

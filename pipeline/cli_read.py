@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -16,6 +15,7 @@ import orjson
 
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.aggregate import results_by_grader
+from adjudge.pipeline.display import json_text, visible, visible_json
 from adjudge.pipeline.files import storage, whole_file
 from adjudge.pipeline.grade import GradeRow, ResultRow
 from adjudge.pipeline.report_result import result_json
@@ -35,7 +35,7 @@ def show(reference: str, conversation: str | None, home: Path, *, as_json: bool)
     if conversation is not None:
         row = _one(run, conversation)
         if as_json:
-            _print_json(row)
+            sys.stdout.write(json_text(row))
             return
         from adjudge.pipeline.report_text import conversation_text
 
@@ -45,7 +45,7 @@ def show(reference: str, conversation: str | None, home: Path, *, as_json: bool)
     if summary is None:
         raise UsageError(f"run {run.id!r} has no summary; `adjudge resume {run.id}` finishes it")
     if as_json:
-        _print_json(summary)
+        sys.stdout.write(json_text(summary))
         return
     from adjudge.pipeline.report_run import print_run
 
@@ -69,10 +69,11 @@ def whatif(
     as_json: bool,
 ) -> None:
     """Print what other thresholds or flags would make of a run's verdicts (P4)."""
-    from adjudge.pipeline.whatif import flips, parse_change
+    from adjudge.pipeline.whatif import check_labels, flips, parse_change
 
     run = _concluded(find_run(reference, home))
     change = parse_change(run.plan().head, thresholds, required, optional)
+    check_labels(run.results(), change)
     before, after = _counted(run, change)
     turned = list(flips(run.results(), change))
     if as_json:
@@ -81,10 +82,8 @@ def whatif(
             {"conversation_id": f.conversation_id, "grader": f.grader, "before": f.before, "after": f.after}
             for f in turned
         ]
-        _print_json({**names, "before": before, "after": after, "flips": rows})
+        sys.stdout.write(json_text({**names, "before": before, "after": after, "flips": rows}))
         return
-    from adjudge.pipeline.display import visible
-
     lines = [f"What if, over the verdicts of run {run.id}: no calls, nothing written.", ""]
     for name, counts in after.items():
         was = before[name]
@@ -130,14 +129,14 @@ def doctor(home: Path, cache: Path) -> int:
     report = examine(home, cache)
     for finding in report:
         mark = "ok  " if finding.fine else "look"
-        sys.stdout.write(f"{mark}  {finding.what}: {finding.said}\n")
+        sys.stdout.write(f"{mark}  {visible(finding.what)}: {visible(finding.said)}\n")
     return 0 if all(finding.fine for finding in report) else 4
 
 
 def _write(run: Run, form: str, stream: TextIO) -> None:
     if form == "jsonl":
         with run.file(RESULTS).open(encoding="utf-8") as file:
-            shutil.copyfileobj(file, stream)
+            stream.writelines(map(visible_json, file))
     elif form == "csv":
         from adjudge.pipeline.report_csv import write_csv
 
@@ -160,7 +159,7 @@ def _print_result(run: Run, grader: str | None, conversation: str | None) -> Non
     if len(found) != 1:
         many = "several grades match" if found else "no grade matches"
         raise UsageError(f"{many}; name one by --conversation and --grader, or give --to DIRECTORY")
-    sys.stdout.write(result_json(*found[0]))
+    sys.stdout.write(visible_json(result_json(*found[0])))
 
 
 def _write_results(run: Run, to: Path, grader: str | None, conversation: str | None) -> None:
@@ -215,7 +214,3 @@ def _concluded(run: Run) -> Run:
 
         conclude(run, run.plan())
     return run
-
-
-def _print_json(value: object) -> None:
-    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
-
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.aggregate import results_by_grader
 from adjudge.pipeline.bench import Lookup
-from adjudge.pipeline.display import visible
+from adjudge.pipeline.display import json_text, visible
 from adjudge.pipeline.grade import SummaryRow
 from adjudge.pipeline.plan import Plan
 from adjudge.pipeline.planning import Overrides, plan_run
@@ -86,7 +84,7 @@ def dry_run(
 
     found = estimate(load_suite(suite, conversations=conversations), overrides, settings.lookup)
     if settings.as_json:
-        sys.stdout.write(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode() + "\n")
+        sys.stdout.write(json_text(found))
     else:
         sys.stdout.write(estimate_text(found))
 
@@ -110,7 +108,7 @@ def _carry_out(run: Run, settings: Settings, junit: Path | None, caps: Budget | 
 
 def _report(run: Run, plan: Plan, summary: SummaryRow, settings: Settings) -> None:
     if settings.as_json:
-        sys.stdout.write(orjson.dumps(summary, option=orjson.OPT_INDENT_2).decode() + "\n")
+        sys.stdout.write(json_text(summary))
         return
     if settings.quiet:
         return
@@ -126,10 +124,10 @@ def _report(run: Run, plan: Plan, summary: SummaryRow, settings: Settings) -> No
 def _say_unreadable(plan: Plan) -> None:
     for record in plan.tail.unreadable[:10]:
         place = record.file if record.line is None else f"{record.file}:{record.line}"
-        _warn(f"{visible(place)}: {visible(record.reason)}")
+        _warn(f"{place}: {record.reason}")
     if plan.tail.unreadable_count > 10:
         _warn(f"{plan.tail.unreadable_count - 10} more records could not be read; plan.json lists them")
 
 
 def _warn(message: str) -> None:
-    sys.stderr.write(f"adjudge: warning: {message}\n")
+    sys.stderr.write(f"adjudge: warning: {visible(message)}\n")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
+
+import orjson
 
 # Control (C0, DEL, C1), soft hyphen, joiners and other zero-width signs, bidi marks and overrides, line and
 # paragraph separators, fillers that look like blanks, surrogates, tags, variation selectors (but the two that
@@ -32,6 +35,19 @@ def visible(text: str, *, keep: str = "") -> str:
 def block(text: str) -> str:
     """`text` safe to show over several lines: line ends of any system become newlines, tabs stay."""
     return visible(text.replace("\r\n", "\n"), keep="\n\t")
+
+
+def visible_json(text: str) -> str:
+    """JSON `text` with what acts or hides written as JSON escapes: the same values, safe to show.
+
+    A newline stays: outside of strings it is layout, inside of one it can't stand.
+    """
+    return _UNSAFE.sub(lambda match: match[0] if match[0] == "\n" else json.dumps(match[0])[1:-1], text)
+
+
+def json_text(value: object) -> str:
+    """`value` as indented JSON, safe to show; ends in a newline."""
+    return visible_json(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode())
 
 
 def width(text: str) -> int:

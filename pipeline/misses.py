@@ -42,7 +42,8 @@ def explain_misses(
                     if found.damage is not None:
                         yield f"  stored, but damaged: {visible(found.damage)}"
                     for near in found.nearest:
-                        yield f"  {near.key[:12]} of {near.created or 'unknown date'}: {visible(near.why)}"
+                        date = near.created or "unknown date"
+                        yield visible(f"  {near.key[:12]} of {date}: {near.why}")
                     if not found.nearest and not found.stored:
                         yield "  never asked: nothing stored shares its evidence or its statements"
     yield f"{missed} of {asked} questions have no verdict in {visible(str(cache))}"

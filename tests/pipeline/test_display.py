@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge.pipeline.display import block, pad, visible, width
+from adjudge.pipeline.display import block, json_text, pad, visible, visible_json, width
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,19 @@ def test_shown_text_has_no_control_format_or_surrogate_and_stays_on_its_line(tex
 @given(st.text(st.characters()))
 def test_a_block_breaks_lines_at_newlines_alone(text: str) -> None:
     assert block(text).splitlines() == block(text).removesuffix("\n").split("\n") or not block(text)
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_shown_json_has_the_same_values_and_nothing_that_acts_or_hides(text: str) -> None:
+    shown = json_text({"a": [text]})
+
+    assert json.loads(shown) == {"a": [text]}
+    assert visible(shown, keep="\n") == shown
+
+
+def test_json_of_a_file_has_half_a_pair_escaped_and_keeps_its_lines() -> None:
+    assert visible_json('{\n "\ud800\U000e0041é": 1\n}\n') == '{\n "\\ud800\\udb40\\udc41é": 1\n}\n'
 
 
 def test_line_ends_of_other_systems_become_newlines() -> None:
