@@ -129,7 +129,7 @@ def find_run(reference: str, home: Path) -> Run:
     """The run `reference` names: a directory, a run id (or its unambiguous beginning), or `latest`.
 
     Raises:
-        UsageError: if there is no such run, or several.
+        UsageError: if there is no such run, or several, or it is a link to elsewhere.
     """
     as_path = Path(reference)
     if (as_path / PLAN).is_file():
@@ -139,10 +139,17 @@ def find_run(reference: str, home: Path) -> Run:
     if not known:
         raise UsageError(f"no run in {str(runs)!r} yet; start one with `adjudge run SUITE`")
     if reference == "latest":
-        return Run(runs / known[-1])
+        return _own(runs / known[-1])
     matches = [name for name in known if name == reference] or [n for n in known if n.startswith(reference)]
     if len(matches) == 1 and reference:
-        return Run(runs / matches[0])
+        return _own(runs / matches[0])
     listed = ", ".join((matches or known)[-5:])
     problem = "names several runs" if matches else "names no run"
     raise UsageError(f"{reference!r} {problem} in {str(runs)!r}; there are: {listed}")
+
+
+def _own(path: Path) -> Run:
+    """A run that lies where it is found: whoever plants a link must not have its target written into."""
+    if path.is_symlink():
+        raise UsageError(f"run {str(path)!r} is a link; name the directory it leads to, if you trust it")
+    return Run(path)
