@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -65,15 +65,39 @@ def parse_change(
 
 
 def redecide(grade: GradeRow, change: Change) -> Result:
-    """The result of `grade` under `change`. An errored grade stays errored: there is nothing to decide."""
+    """The result of `grade` under `change`. An errored grade stays errored: there is nothing to decide.
+
+    Raises:
+        UsageError: the grade could not fail any more: nothing required at threshold 0 (S4).
+    """
     if grade["met"] is None or grade["total"] is None:
         return "errored"
-    parts = [(row["text"], row["required"], row["decision"] == "met") for row in grade.get("statements", [])]
-    parts += [(row["label"], row["required"], row["passed"]) for row in grade.get("checks", [])]
-    required_met = all(
-        met for label, flag, met in parts if change.required.get((grade["grader"], label), flag)
-    )
-    return result(Fraction(grade["met"], grade["total"]), change.threshold(grade), required_met)
+    required = [
+        met for label, flag, met in _parts(grade) if change.required.get((grade["grader"], label), flag)
+    ]
+    threshold = change.threshold(grade)
+    if threshold == 0 and not required:
+        raise UsageError(
+            f"grader {grade['grader']!r}: with threshold 0 and nothing required nothing could fail; "
+            "raise it or --require something"
+        )
+    return result(Fraction(grade["met"], grade["total"]), threshold, all(required))
+
+
+def check_labels(rows: Iterable[ResultRow], change: Change) -> None:
+    """See that every statement and check that `change` names is in some grade.
+
+    Raises:
+        UsageError: naming one that is in none.
+    """
+    unknown = set(change.required)
+    for row in rows:
+        for grade in row["grades"]:
+            unknown -= {(grade["grader"], label) for label, _, _ in _parts(grade)}
+        if not unknown:
+            return
+    for name, label in sorted(unknown):
+        raise UsageError(f"no grade of {name!r} has a statement or check {label!r}")
 
 
 def flips(rows: Iterable[ResultRow], change: Change) -> Iterable[Flip]:
@@ -88,6 +112,14 @@ def flips(rows: Iterable[ResultRow], change: Change) -> Iterable[Flip]:
                     before=grade["result"],
                     after=after,
                 )
+
+
+def _parts(grade: GradeRow) -> Iterator[tuple[str, bool, bool]]:
+    """Text or label of each statement or check, whether it is required, and whether it is met."""
+    for row in grade.get("statements", []):
+        yield row["text"], row["required"], row["decision"] == "met"
+    for check in grade.get("checks", []):
+        yield check["label"], check["required"], check["passed"]
 
 
 def _threshold(head: PlanHead, word: str) -> tuple[str, Fraction]:
