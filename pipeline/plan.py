@@ -19,7 +19,7 @@ from adjudge.pipeline.suite import Budget, EvidenceSpec, JudgeSpec, Policy
 
 PLAN_FORMAT = "adjudge-plan/1"
 _ROWS_BEGIN = b'\n "conversations": [\n'
-_ROWS_END = b"\n ]\n}\n"
+_ROWS_END = b" ]\n}\n"
 
 
 class _Frozen(BaseModel):
@@ -191,9 +191,11 @@ class Plan:
         with whole_file(path) as file:
             file.write(orjson.dumps(front, option=orjson.OPT_INDENT_2).removesuffix(b"\n}") + b",")
             file.write(_ROWS_BEGIN)
-            for place, row in enumerate(rows):
-                file.write(b",\n  " + row if place else b"  " + row)
-            file.write(_ROWS_END)
+            separator = b"  "
+            for row in rows:
+                file.write(separator + row)
+                separator = b",\n  "
+            file.write(_ROWS_END if separator == b"  " else b"\n" + _ROWS_END)
         return Plan.read(path)
 
     @staticmethod
