@@ -236,6 +236,8 @@ class Plan:
                 row = line.strip().removesuffix(b",")
                 if row == b"]":
                     return
+                if not row:  # the list is empty
+                    continue
                 try:
                     yield PlannedConversation.model_validate_json(row)
                 except ValidationError as error:
