@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -51,11 +52,12 @@ def load_verifier(path: Path, function: str) -> Verifier:
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise UsageError(f"verifier {str(path)!r} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
     try:
-        spec.loader.exec_module(module)
+        with redirect_stdout(sys.stderr):
+            spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything
         raise UsageError(f"verifier {str(path)!r} could not be loaded: {_describe(error)}") from None
     finally:
@@ -67,9 +69,13 @@ def load_verifier(path: Path, function: str) -> Verifier:
 
 
 def verify(verifier: Verifier, conversation: Conversation) -> list[Check] | Failure:
-    """The verifier's checks, or why there are none. Foreign code may raise anything; it becomes a cause."""
+    """The verifier's checks, or why there are none. Foreign code may raise anything; it becomes a cause.
+
+    What it prints goes to stderr: stdout is for results.
+    """
     try:
-        checks = list(verifier(conversation))
+        with redirect_stdout(sys.stderr):
+            checks = list(verifier(conversation))
         _refuse_odd(checks)
     except NoRequiredChecks as error:
         return Failure(cause="no_required_checks", message=str(error))
@@ -84,6 +90,10 @@ def _refuse_odd(checks: list[Check]) -> None:
             raise TypeError(f"a verifier returns checks made by check() or optional(), not {item!r:.80}")
         if not isinstance(item.passed, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"check {item.label!r}: passed is True or False, not {item.passed!r:.80}")
+        for text in (item.label, item.detail):
+            if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"check {item.label!r}: label and detail are texts, not {text!r:.80}")
+            text.encode()  # a lone surrogate can't be written anywhere
     if not any(item.required for item in checks):
         raise NoRequiredChecks("the verifier returned no required check, so it could never fail")
 
@@ -95,5 +105,5 @@ def _describe(error: BaseException) -> str:
         code = trace.tb_frame.f_code
         place = f" ({Path(code.co_filename).name}:{trace.tb_lineno})"
         trace = trace.tb_next
-    text = " ".join(str(error).split())[:300]
+    text = " ".join(str(error).encode(errors="backslashreplace").decode().split())[:300]
     return f"{type(error).__name__}: {text}{place}" if text else f"{type(error).__name__}{place}"

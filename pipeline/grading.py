@@ -120,14 +120,14 @@ class Leg:
                 continue
             conversation = _conversation(line, planned, self._run.file(CONVERSATIONS))
             todo = [self._graders[name] for name in unfinished]
+            judging = [grader for grader in todo if grader.type == "statements"]
+            evidence = self._evidence(conversation, planned) if judging else None
             for grader in todo:
                 if grader.type == "checks":
                     await self._check(number, planned, grader, verifiers[grader.name], conversation)
-            if any(grader.type == "statements" for grader in todo):
-                evidence = self._evidence(conversation, planned)
-                for grader in todo:
-                    if grader.type == "statements":
-                        await self._judge(group, number, planned, grader, evidence)
+            if evidence is not None:
+                for grader in judging:
+                    await self._judge(group, number, planned, grader, evidence)
             self._watch.finished(1)
 
     def _evidence(self, conversation: Conversation, planned: PlannedConversation) -> Evidence:
@@ -148,7 +148,8 @@ class Leg:
         conversation: Conversation,
     ) -> None:
         loop = asyncio.get_running_loop()
-        outcome = await loop.run_in_executor(self._verifying, verify, verifier, conversation)
+        own = conversation.model_copy(deep=True)  # whatever a verifier does to it
+        outcome = await loop.run_in_executor(self._verifying, verify, verifier, own)
         self._write(number, planned, checks_grade(grader, outcome))
 
     async def _judge(

@@ -296,3 +296,35 @@ def test_a_judge_that_refuses_the_key_fails_for_good_and_the_other_judge_goes_on
     assert {grade["result"] for grade in desk.grades("second")} == {"passed"}
     assert desk.server.calls["A."] <= 4
     assert "sk-test" not in "".join(path.read_text() for path in desk.runs[0].iterdir())
+
+
+def test_a_verifier_that_changes_its_conversation_changes_nothing_for_others(desk: Desk) -> None:
+    spoiling = desk.verifier("conversation.messages.clear()\nreturn [check('a', True)]", name="first")
+    counting = desk.verifier("return [check('a', len(conversation.messages) == 2)]", name="second")
+    desk.suite(spoiling, counting, desk.grader("A."))
+
+    assert desk.run().code == 0
+    assert b"This is c1." in desk.server.requests[0].body
+
+
+@pytest.mark.parametrize("body", ["raise ValueError('\\ud800')", "return [check('a', True, '\\ud800')]"])
+def test_a_verifier_that_speaks_no_unicode_errs(desk: Desk, body: str) -> None:
+    desk.suite(desk.verifier(body))
+
+    assert desk.run().code == 3
+    assert desk.grades("checked")[0]["error"]["cause"] == "verifier_error"
+
+
+def test_a_conversation_with_a_lone_surrogate_is_graded_or_named(desk: Desk) -> None:
+    desk.suite(desk.grader("A."), desk.verifier("return [check(conversation.final_text, True)]"))
+    (desk.path / "conversations.jsonl").write_text(
+        '{"id": "c1", "messages": [{"role": "assistant", "content": "a \\ud800 b"}]}\n'
+        '{"id": "c2", "messages": [{"role": "assistant", "content": "fine"}]}\n'
+    )
+
+    done = desk.run()
+
+    assert done.code == 3
+    assert "Traceback" not in done.err
+    assert "fault of adjudge" not in done.err
+    assert desk.results()[-1]["combined_score"] == 1

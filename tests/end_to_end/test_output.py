@@ -304,3 +304,12 @@ def test_a_reader_that_hangs_up_is_no_failed_grade(desk: Desk) -> None:
 
     assert done.returncode != 1
     assert "Traceback" not in done.stderr
+
+
+def test_what_a_verifier_prints_is_not_taken_for_a_result(desk: Desk) -> None:
+    desk.suite(desk.verifier("print('looking')\nreturn [check('a', True)]"))
+
+    done = desk.run("--json")
+
+    assert json.loads(done.out)["exit_code"] == 0
+    assert done.err == "looking\n"
