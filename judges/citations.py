@@ -59,12 +59,10 @@ def verify_all(evidence: Evidence, verdicts: Iterable[Verdict]) -> tuple[Verdict
 
     @cache
     def folded(number: int) -> tuple[str, ...]:
-        return tuple(map(_folded, evidence.turns[number - 1]))
+        return tuple(map(_folded, evidence.turn(number)))
 
     def stands(number: int, quote: str) -> bool:
-        if not 1 <= number <= len(evidence.turns):
-            return False
-        return _verbatim(evidence.turns[number - 1], quote) or _found(folded(number), quote)
+        return _verbatim(evidence.turn(number), quote) or _found(folded(number), quote)
 
     return tuple(
         replace(

@@ -157,15 +157,17 @@ class LedgerJudge:
         return replace(answer, source="live", origin=origin, created=record.created)
 
     def _answer(self, record: Record, request: JudgeRequest, source: Source) -> Answer | None:
-        turns, verdicts, sure = request.evidence.turns, record.verdicts, True
+        evidence, verdicts, sure = request.evidence, record.verdicts, True
         for verdict in verdicts:
             for cited in verdict.citations:
-                if cited.turn > len(turns):
-                    self._ledger.distrust(record.key, f"it cites turn {cited.turn} of {len(turns)}")
+                if cited.turn not in evidence.numbers:
+                    self._ledger.distrust(
+                        record.key, f"it cites turn {cited.turn}, which its question doesn't show"
+                    )
                     return None
-                sure = sure and cited.verified and quote_stands(turns[cited.turn - 1], cited.quote)
+                sure = sure and cited.verified and quote_stands(evidence.turn(cited.turn), cited.quote)
         if not sure:
-            verdicts = verify_all(request.evidence, verdicts)
+            verdicts = verify_all(evidence, verdicts)
             if request.require_citations and not all(c.verified for v in verdicts for c in v.citations):
                 return None
         return Answer(

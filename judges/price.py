@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import orjson
-
+from adjudge.judges.model_map import listed
 from adjudge.judges.verdict import Usage
 
 _TIER = re.compile(r"^(?:input|output)_cost_per_token_above_(\d+)k_tokens$")
@@ -42,18 +40,7 @@ class Price:
 
 def listed_price(model: str) -> Price | None:
     """The price of `provider/model` in the map that litellm ships, read without importing litellm."""
-    from importlib.util import find_spec
-
-    found = find_spec("litellm")
-    if found is None or not found.submodule_search_locations:
-        return None
-    file = Path(found.submodule_search_locations[0]) / "model_prices_and_context_window_backup.json"
-    if not file.is_file():
-        return None
-    rows: dict[str, dict[str, Any]] = orjson.loads(file.read_bytes())
-    provider, _, name = model.partition("/")
-    named = (rows[key] for key in (model, name) if key in rows)
-    return mapped_price(next((row for row in named if row.get("litellm_provider") in (provider, None)), None))
+    return mapped_price(listed([model]).get(model))
 
 
 def mapped_price(row: Mapping[str, Any] | None) -> Price | None:

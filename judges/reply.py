@@ -159,7 +159,7 @@ def _path(place: tuple[int | str, ...]) -> str:
 def _verdicts(reply: _Reply, request: JudgeRequest) -> tuple[Verdict, ...]:
     _check_ids([entry.id for entry in reply.verdicts], request.ids)
     for place, entry in enumerate(reply.verdicts):
-        _check_entry(f"verdicts[{place}]", entry, len(request.evidence.turns))
+        _check_entry(f"verdicts[{place}]", entry, request.evidence.numbers)
     by_id = {entry.id: _verdict(entry) for entry in reply.verdicts}
     verdicts = verify_all(request.evidence, (by_id[id_] for id_ in request.ids))
     if request.require_citations:
@@ -179,11 +179,12 @@ def _check_ids(got: list[str], asked: tuple[str, ...]) -> None:
         raise _MalformedError(f"a verdict for an id that was not asked for; asked for: {', '.join(asked)}")
 
 
-def _check_entry(place: str, entry: _Verdict, turns: int) -> None:
+def _check_entry(place: str, entry: _Verdict, turns: range) -> None:
     for number, citation in enumerate(entry.citations):
-        if not 1 <= citation.turn <= turns:
+        if citation.turn not in turns:
             raise _MalformedError(
-                f"{place}.citations[{number}].turn: there is no such turn; turns go from 1 to {turns}"
+                f"{place}.citations[{number}].turn: there is no such turn; "
+                f"turns go from {turns.start} to {turns.stop - 1}"
             )
     if any(_UNSTORABLE.search(text) for text in (entry.rationale, *(c.quote for c in entry.citations))):
         raise _MalformedError(f"{place}: a text holds a NUL character or half a surrogate pair")

@@ -41,16 +41,26 @@ class Evidence:
     Attributes:
         text: the rendered evidence, one JSON line a turn, without its fence.
         digest: SHA-256 hex of `text`.
-        turns: what each numbered turn holds, for checking citations; `turns[0]` is turn 1. Each is the
-            turn's strings: its line as shown, then, unescaped, its words, the arguments and results of its
-            tool calls.
+        turns: what each shown turn holds, for checking citations. Each is the turn's strings: its line as
+            shown, then, unescaped, its words, the arguments and results of its tool calls.
         left_out: what of the conversation `text` does not show, and why; `text` says so too.
+        first: number of the turn that `turns[0]` is, 1 or more; more in a window of a long conversation.
     """
 
     text: str
     digest: str
     turns: tuple[tuple[str, ...], ...]
     left_out: tuple[str, ...] = ()
+    first: int = 1
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of the turns that are shown."""
+        return range(self.first, self.first + len(self.turns))
+
+    def turn(self, number: int) -> tuple[str, ...]:
+        """The strings of the turn of that number; none where no such turn is shown."""
+        return self.turns[number - self.first] if number in self.numbers else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -277,7 +277,7 @@ async def test_an_answer_that_cites_a_missing_turn_is_damaged(ledger: Ledger, wa
     answer = await answer_of(judge, ask())
 
     assert (answer.verdicts, len(inner.requests), ledger.damaged) == ((citing("Hello."),), 2, 1)
-    assert "turn 3 of 2" in warnings[0]
+    assert "turn 3, which its question doesn't show" in warnings[0]
 
 
 async def test_a_recording_that_cites_a_missing_turn_is_passed_over(ledger: Ledger, tmp_path: Path) -> None:
