@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from adjudge.judges.failure import UsageError
@@ -127,14 +126,14 @@ def _threshold(head: PlanHead, word: str) -> tuple[str, Fraction]:
     if name:
         _known(head, name)
     try:
-        value = Fraction(Decimal(number))
-    except (InvalidOperation, ValueError, OverflowError):
+        value = float(number)
+    except ValueError:
         raise UsageError(
             f"--threshold {word!r}: {number!r} is not a number; write 0.8 or GRADER=0.8"
         ) from None
     if not 0 <= value <= 1:
-        raise UsageError(f"--threshold {word!r}: a threshold lies in [0, 1]")
-    return name or EVERY, value
+        raise UsageError(f"--threshold {word!r}: a threshold is a number in [0, 1]")
+    return name or EVERY, exact(value)
 
 
 def _flag(head: PlanHead, word: str) -> tuple[str, str]:
