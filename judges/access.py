@@ -93,12 +93,12 @@ class Access:
         """
         names = variables if self.api_key_env is None else (self.api_key_env,)
         key = key_in(self.environ, names)
-        if key is not None and not _CONTROL.search(key):
-            return key
-        if self.api_key_env is not None or (needed and self.model.api_base is None):
+        if key is None and self.api_key_env is None and (self.model.api_base is not None or not needed):
+            return PLACEHOLDER_KEY
+        if key is None or _CONTROL.search(key):
             wrong = "is not set" if key is None else "holds a line break, which no key has"
             raise UsageError(f"{self.label}: {' or '.join(names)} {wrong}; it must hold the API key")
-        return PLACEHOLDER_KEY
+        return key
 
     def redactors(self, key: str | None) -> tuple[Redactor, Redactor]:
         """What takes secrets out of messages and of what failed, and what takes the key alone out of a reply.

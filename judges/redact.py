@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import cast
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 MARK = "[redacted]"
 """What stands where a secret stood."""
@@ -31,22 +31,24 @@ _ASSIGNED = re.compile(
 )
 _IN_ADDRESS = re.compile(r"""(?<=://)[^/\s"',}]+(?=@)|(?<=\?)[^\s"',}]+""")
 _NO_SECRET = {"prompt_cache_key"}
-_BREAK = r"(?:[\r\n\t ]|\\[nrt])*"
-_GAP = re.compile(_BREAK)
+_BREAK = r"(?:[\r\n\t ]|\\{1,8}[nrt]){0,40}"
 
 Where = tuple[str | int, ...]
 """The place of a value: keys and indices from the top."""
 
 
 class Redactor:
-    """Takes known secrets out of text: plain, escaped, base64, split by a line break, cut off. Immutable."""
+    """Takes known secrets out of text, however they are written there. Immutable.
+
+    That is plain, in base64, escaped as JSON or in an address, split by line breaks, cut off at their end.
+    """
 
     def __init__(self, secrets: Iterable[str]) -> None:
         """`secrets`: keys and header values; those under `SHORTEST` characters are not looked for."""
         forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret)}
         self._forms = sorted(forms, key=len, reverse=True)
         beginnings = dict.fromkeys(form[:_TELLING] for form in self._forms)
-        parts = (_BREAK.join(map(re.escape, beginning)) for beginning in beginnings)
+        parts = (_BREAK.join(map(_written, beginning)) for beginning in beginnings)
         self._beginning = re.compile("|".join(parts)) if forms else None
 
     def known(self, text: str) -> str:
@@ -102,22 +104,29 @@ def secret_places(value: object, where: Where = ()) -> Iterator[Where]:
 
 
 def _end(text: str, start: int, form: str) -> int:
-    """Where what `text` has of `form` from `start` on ends: as much of it as stands there, gaps and all."""
+    """Where what `text` has of `form` from `start` on ends: as much of it as stands there."""
     at = start
     for character in form:
-        found = _GAP.match(text, at)
-        after = found.end() if found else at
-        if not text.startswith(character, after):
+        found = _compiled(character).match(text, at)
+        if found is None:
             break
-        at = after + 1
+        at = found.end()
     return at
+
+
+@cache
+def _compiled(character: str) -> re.Pattern[str]:
+    return re.compile(_BREAK + _written(character))
+
+
+def _written(character: str) -> str:
+    """A pattern of the ways to write a character: as it is, in an address, in JSON at any depth."""
+    octets = "".join(f"%{octet:02x}" for octet in character.encode("utf-8", "surrogateescape"))
+    return rf"\\{{0,8}}(?:{re.escape(character)}|(?i:{octets}|u{ord(character):04x}))"
 
 
 def _forms(secret: str) -> Iterable[str]:
     yield secret
-    yield quote(secret, safe="", errors="surrogateescape")
-    yield json.dumps(secret)[1:-1]
-    yield secret.replace("/", r"\/")
     raw = secret.encode("utf-8", "surrogateescape")
     for encode in (b64encode, urlsafe_b64encode):
         for shift in range(3):

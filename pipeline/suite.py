@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 MAX_PROBLEMS = 200
 """Problems of one kind that are looked for at most: nobody reads more, and a hostile file has millions."""
 
+_SECRETIVE = [("api_base",), ("api_key_env",), ("headers_env",), ("params",)]
+"""Keys of a judge whose value may be a secret, where it is not what belongs there."""
+
 __all__ = [
     "Budget",
     "ChecksGrader",
@@ -147,7 +150,8 @@ def _located(all_findings: Iterable[Finding], document: Document) -> Iterator[Pr
     for finding in islice(all_findings, MAX_PROBLEMS):
         line, column = _mark(finding, document)
         if (line, column) not in taken:
-            yield Problem(line=line, column=column, message=_tail(finding))
+            secret = finding.where[:1] == ("judges",) and finding.where[2:3] in _SECRETIVE
+            yield Problem(line=line, column=column, message=_tail(finding), secret=secret)
 
 
 def _mark(finding: Finding, document: Document) -> Mark:

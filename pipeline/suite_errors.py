@@ -22,11 +22,13 @@ class Problem:
         line: number of the line, from 1; 0 where the file as a whole is meant.
         column: number of the character in that line, from 1; 0 with line 0.
         message: what is wrong and what to do, in one line.
+        secret: what stands there may be a secret: the line is shown up to it.
     """
 
     line: int = 0
     column: int = 0
     message: str
+    secret: bool = False
 
 
 class SuiteError(UsageError):
@@ -48,6 +50,7 @@ def _shown(path: str, lines: Sequence[str], problem: Problem) -> str:
         return f"{path}: {problem.message}"
     source = masked(lines[problem.line - 1])
     caret = min(problem.column - 1, len(source))
+    source = source[:caret] if problem.secret else source
     start = max(0, caret - _SHOWN_WIDTH * 3 // 4)
     excerpt = "".join(c if c.isprintable() else " " for c in source[start : start + _SHOWN_WIDTH])
     return (

@@ -82,7 +82,13 @@ def test_a_word_that_begins_like_a_secret_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("secret", "written"), [('qu"ote-value', r"qu\"ote-value"), ("a/b/c/d/e", r"a\/b\/c\/d\/e")]
+    ("secret", "written"),
+    [
+        ('qu"ote-value', r"qu\"ote-value"),
+        ("a/b/c/d/e", r"a\/b\/c\/d\/e"),
+        ("sk-abc", r"\u0073k\u002Dabc"),
+        ('x"y+z"', r"x\\\"y%2Bz%22"),
+    ],
 )
 def test_a_secret_escaped_as_json_is_taken_out(secret: str, written: str) -> None:
     assert Redactor([secret])(f"<{written}>") == f"<{MARK}>"
@@ -141,3 +147,11 @@ def test_ordinary_parameters_hold_no_secret() -> None:
 )
 def test_a_line_of_a_suite_is_shown_without_its_secrets_and_as_long_as_it_was(line: str, shown: str) -> None:
     assert masked(line) == shown
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("hostile", ["\\", "s\\n", "s\n", "sk-proj-abcdefghijk "])
+def test_a_hostile_text_takes_no_quadratic_time(hostile: str) -> None:
+    redactor = Redactor(["sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"])
+
+    assert len(redactor.known(hostile * (2**20 // len(hostile)))) > 0
