@@ -267,13 +267,20 @@ def conversations(files: Files, *, form: Form = "auto") -> None:
 @app.command()
 def init(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put it; made if missing.")],
+    *,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Take statements and conversations from a tau2-bench, promptfoo, Inspect or DeepEval file.",
+        ),
+    ] = None,
 ) -> None:
-    """Write a small working suite to start from."""
-    from adjudge.pipeline.starter import write_starter
+    """Write a suite to start from: a small working one, or one made of a file's statements."""
+    from adjudge.pipeline import cli_files
 
-    for path in write_starter(directory):
-        typer.echo(path)
-    typer.echo(f"\nNow: adjudge run {directory / 'suite.yaml'}", err=True)
+    raise typer.Exit(cli_files.init(directory, source))
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""What `adjudge convert` and `adjudge conversations` do."""
+"""What `adjudge convert`, `adjudge conversations` and `adjudge init` do."""
 
 from __future__ import annotations
 
@@ -49,6 +49,35 @@ def list_files(paths: Sequence[Path], form: str) -> int:
     if unreadable:
         return UNDECIDED
     return 0 if count else NOTHING
+
+
+def init(directory: Path, source: Path | None) -> int:
+    """Write a suite to start from into `directory`. Returns 0, or 3 where a record could not be read.
+
+    Raises:
+        UsageError, StorageError: see `write_starter` and `seed_suite`.
+    """
+    if source is None:
+        from adjudge.pipeline.starter import write_starter
+
+        _say_files(write_starter(directory))
+        return 0
+    from adjudge.pipeline.seeding import seed_suite
+
+    seeded = seed_suite(directory, source)
+    for line in seeded.left_out:
+        sys.stderr.write(f"adjudge: warning: not taken over: {visible(line)}\n")
+    _say(seeded.unreadable)
+    _say_files(seeded.files)
+    found = f"{seeded.statements} statements were taken over"
+    sys.stderr.write(f"{found}\n" if seeded.statements else f"adjudge: warning: {found}; write some\n")
+    return UNDECIDED if seeded.unreadable else 0
+
+
+def _say_files(files: Sequence[Path]) -> None:
+    for path in files:
+        sys.stdout.write(f"{visible(str(path))}\n")
+    sys.stderr.write(f"\nNow: adjudge run {visible(str(files[0]))}\n")
 
 
 def _say(unreadable: Sequence[Unreadable]) -> None:

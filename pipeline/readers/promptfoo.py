@@ -20,7 +20,7 @@ name = "promptfoo"
 _ERROR = 2
 """The `failureReason` of a result whose provider failed; 1 is an assertion that did, with an `error` too."""
 
-_READ = {"id", "prompt", "testCase"}
+_READ = {"id", "prompt"}
 
 
 def recognises(value: Any) -> bool:
@@ -63,6 +63,7 @@ def _fields(result: Any, evaluation: dict[str, Any]) -> dict[str, Any]:
     case = mapping(result.get("testCase"))
     test = case.get("description") or result.get("description")
     kept = {key: value for key, value in result.items() if key not in _READ}
+    kept["testCase"] = {key: value for key, value in case.items() if key not in ("description", "vars")}
     kept["response"] = {key: value for key, value in response.items() if key not in ("output", "raw")}
     metadata = {"prompt": mapping(result["prompt"]).get("label"), **kept, **_about(evaluation)}
     return {
