@@ -20,17 +20,19 @@ from adjudge.judges.prompt import load_prompt
 from adjudge.judges.protocol import Judge
 from adjudge.judges.recorded import Recordings
 from adjudge.judges.request import Calls, Model
+from adjudge.judges.room import known_windows
 from adjudge.judges.wallet import Wallet
 from adjudge.pipeline.bench import Bench, Lookup
-from adjudge.pipeline.conversation import Conversation, StatementSpec
+from adjudge.pipeline.conversation import Conversation, Overflow, StatementSpec
 from adjudge.pipeline.evidence import EvidenceOptions, render
 from adjudge.pipeline.explain import findings
 from adjudge.pipeline.grade import GradeRow
 from adjudge.pipeline.plan import PlannedGrader, PlannedStatement
 from adjudge.pipeline.planning import Overrides, plan_run
+from adjudge.pipeline.questions import Question, questions
 from adjudge.pipeline.rundir import Run, new_run_id
 from adjudge.pipeline.session import carry_out
-from adjudge.pipeline.statements import questions, statements_grade
+from adjudge.pipeline.statements import Outcome, statements_grade
 from adjudge.pipeline.suite import JudgeSpec, load_suite
 from adjudge.pipeline.unwatched import Unwatched
 
@@ -139,6 +141,8 @@ def grade(
     calls: Calls = "per_statement",
     api_base: str | None = None,
     params: Mapping[str, Any] | None = None,
+    window: int | None = None,
+    overflow: Overflow = "errored",
     cache: str | Path = HOME / "cache",
 ) -> GradeRow:
     """Grade one conversation by statements; the result has the shape of a grade in `results.jsonl`.
@@ -151,6 +155,9 @@ def grade(
         calls: one call a statement, or one for all.
         api_base: server of the model, where `judge` is a name.
         params: parameters of the model, where `judge` is a name.
+        window: tokens that the judge reads at once, the reply's included; None is what litellm lists for it.
+        overflow: what becomes of a longer conversation: `errored`, or judged in `windows` by statements that
+            have an `over_windows`.
         cache: directory of the verdict cache, where `judge` is a name.
 
     Raises:
@@ -168,6 +175,8 @@ def grade(
             calls=calls,
             api_base=api_base,
             params=params,
+            window=window,
+            overflow=overflow,
             cache=cache,
         )
     )
@@ -182,22 +191,28 @@ async def agrade(
     calls: Calls = "per_statement",
     api_base: str | None = None,
     params: Mapping[str, Any] | None = None,
+    window: int | None = None,
+    overflow: Overflow = "errored",
     cache: str | Path = HOME / "cache",
 ) -> GradeRow:
     """`grade`, inside an event loop. Same arguments, result and errors."""
     graded = _conversation(conversation)
     planned = [_planned(statement) for statement in statements]
-    grader = _grader(planned, threshold, calls)
-    model = Model(name="")
+    grader = _grader(planned, threshold, calls, overflow)
+    model, limits = Model(name=""), dict[str, int]()
     if isinstance(judge, str):
         model = resolved(Model(name=judge, api_base=api_base, params=params or {}), os.environ)
         refuse_secrets(f"judge {judge!r}", model)
+        limits = known_windows({"judge": model})
+    if window is not None:
+        limits["judge"] = window
     asked = list(
         questions(
             grader,
             planned,
             render(graded, EvidenceOptions()),
             models={"judge": model},
+            limits=limits,
             prompt=load_prompt("judge"),
             conversation=graded.id,
         )
@@ -215,8 +230,12 @@ async def agrade(
                 lookup=Lookup(cache=Path(cache)),
             )
             judge = (await files.enter_async_context(bench)).judges["judge"]
-        outcomes = await asyncio.gather(*(judge.judge(question.request) for question in asked))
+        outcomes = await asyncio.gather(*(_asked(judge, question) for question in asked))
     return statements_grade(grader, planned, asked, outcomes)
+
+
+async def _asked(judge: Judge, question: Question) -> Outcome:
+    return question.refused or await judge.judge(question.request)
 
 
 def _conversation(given: Conversation | Mapping[str, Any]) -> Conversation:
@@ -232,10 +251,14 @@ def _conversation(given: Conversation | Mapping[str, Any]) -> Conversation:
 def _planned(statement: str | StatementSpec) -> PlannedStatement:
     if isinstance(statement, str):
         return PlannedStatement(text=statement)
-    return PlannedStatement(text=statement.text, required=statement.required)
+    return PlannedStatement(
+        text=statement.text, required=statement.required, over_windows=statement.over_windows
+    )
 
 
-def _grader(statements: list[PlannedStatement], threshold: float, calls: Calls) -> PlannedGrader:
+def _grader(
+    statements: list[PlannedStatement], threshold: float, calls: Calls, overflow: Overflow
+) -> PlannedGrader:
     """The rules of a suite (S2, S4), for statements given in code."""
     texts = [statement.text for statement in statements]
     if isinstance(threshold, bool) or not 0 <= threshold <= 1:
@@ -254,5 +277,6 @@ def _grader(statements: list[PlannedStatement], threshold: float, calls: Calls) 
         gating=True,
         judges=["judge"],
         calls=calls,
+        overflow=overflow,
         statements=statements,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from adjudge.pipeline.evidence import render
 from adjudge.pipeline.plan import PlanHead, PlannedConversation, PlannedGrader
 from adjudge.pipeline.planning import Freezing
-from adjudge.pipeline.statements import Question, questions
+from adjudge.pipeline.questions import Question, questions
 
 
 def questions_of(
@@ -19,7 +19,7 @@ def questions_of(
         UsageError: see `Freezing.conversations`.
     """
     graders = {grader.name: grader for grader in head.graders}
-    models, options = head.models(), head.evidence_options()
+    models, limits, options = head.models(), head.limits(), head.evidence_options()
     for conversation, planned in freezing.conversations(limit):
         asked: list[tuple[PlannedGrader, Question]] = []
         if planned.evidence:
@@ -33,6 +33,7 @@ def questions_of(
                             head.effective(grader, planned),
                             evidence,
                             models=models,
+                            limits=limits,
                             prompt=head.prompts[grader.prompt].prompt(),
                             conversation=planned.id,
                         )

@@ -85,11 +85,27 @@ class CalledTool(_Record):
     error: str | None
 
 
+OverWindows = Literal["any", "all"]
+"""What decides a statement about a conversation judged in windows: any window that meets it, or all (J7)."""
+
+
+Overflow = Literal["errored", "windows"]
+"""What becomes of a conversation that is longer than its judge can read (J7)."""
+
+
 class StatementSpec(_Record):
     """A statement as people write it in a suite or a conversation: a sentence, or a sentence with flags."""
 
-    text: Annotated[str, Field(min_length=1)]
-    required: bool = False
+    text: Annotated[str, Field(min_length=1, description="What must be true.")]
+    required: Annotated[bool, Field(description="Whether the grade fails without it.")] = False
+    over_windows: Annotated[
+        OverWindows | None,
+        Field(
+            description="How the windows of a long conversation decide it (`overflow: windows`). any: met if "
+            "one window meets it, as for what must happen. all: met only if every window meets it, as for "
+            "what must never happen. null: it needs the whole conversation, and a longer one is an error."
+        ),
+    ] = None
 
 
 Statements = dict[str, list[StatementSpec | str]]

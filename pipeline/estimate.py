@@ -25,8 +25,8 @@ OUTPUT_TOKENS_PER_STATEMENT = 150
 class Estimate(TypedDict):
     """What a run would take.
 
-    Tokens are estimated from characters. `cost_usd` is null where no price is known for a judge that would
-    be called; it is an estimate, not a bound.
+    Tokens are estimated from characters. `too_long` questions would not be asked (J7). `cost_usd` is null
+    where no price is known for a judge that would be called; it is an estimate, not a bound.
     """
 
     conversations: int
@@ -34,6 +34,7 @@ class Estimate(TypedDict):
     grades: int
     questions: int
     cached: int
+    too_long: int
     calls: int
     input_tokens: int
     output_tokens: int
@@ -51,7 +52,7 @@ def estimate(suite: Suite, overrides: Overrides, lookup: Lookup) -> Estimate:
     head = plan_head(suite, "dry-run", overrides)
     freezing = Freezing(suite, head)
     loads = {name: _Load() for name in head.judges}
-    grades = cached = 0
+    grades = cached = too_long = 0
     with ExitStack() as files:
         answered = _answered(suite, lookup, files)
         for planned, asked in questions_of(head, freezing, overrides.limit):
@@ -59,6 +60,8 @@ def estimate(suite: Suite, overrides: Overrides, lookup: Lookup) -> Estimate:
             for _, question in asked:
                 if answered(question.request.key):
                     cached += 1
+                elif question.refused is not None:
+                    too_long += 1
                 else:
                     loads[question.judge].add(question.request)
     called = {name: load for name, load in loads.items() if load.calls}
@@ -69,8 +72,9 @@ def estimate(suite: Suite, overrides: Overrides, lookup: Lookup) -> Estimate:
         "conversations": freezing.count,
         "unreadable": freezing.unreadable,
         "grades": grades,
-        "questions": cached + calls,
+        "questions": cached + too_long + calls,
         "cached": cached,
+        "too_long": too_long,
         "calls": calls,
         "input_tokens": sum(load.input_tokens for load in called.values()),
         "output_tokens": sum(load.output_tokens for load in called.values()),
@@ -91,6 +95,8 @@ def estimate_text(found: Estimate) -> str:
         if cost is None
         else f"about ${cost:.4f}, retries not counted",
     ]
+    if found["too_long"]:
+        lines.append(f"{found['too_long']} questions are too long for their judge and would not be asked")
     if found["unreadable"]:
         lines.append(f"{found['unreadable']} records can't be read; such a run can't pass")
     return "\n".join(lines) + "\n"

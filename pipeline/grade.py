@@ -35,8 +35,27 @@ class UsageRow(TypedDict):
     cached_input_tokens: int | None
 
 
+class WindowRow(TypedDict):
+    """One window of a long conversation, and what a judge decided about it (J7).
+
+    `window` is its number, from 1. The turns are null where it shows the agent's output alone. `cut` says of
+    which turns it shows a part, and which part.
+    """
+
+    window: int
+    first_turn: int | None
+    last_turn: int | None
+    does_not_show: list[str]
+    cut: list[str]
+    decision: Decision | None
+    rationale: str | None
+    error: ErrorRow | None
+    cached: bool
+    verdict_key: str
+
+
 class VoteRow(TypedDict):
-    """One juror's or one sample's vote on a statement (J8)."""
+    """One juror's or one sample's vote on a statement (J8). `windows`, and then no key, if it saw windows."""
 
     judge: str
     model: str
@@ -45,11 +64,15 @@ class VoteRow(TypedDict):
     rationale: str | None
     error: ErrorRow | None
     cached: bool
-    verdict_key: str
+    verdict_key: str | None
+    windows: NotRequired[list[WindowRow]]
 
 
 class StatementRow(TypedDict):
-    """One statement of a `statements` grade. `counted` is false for verdicts of an errored grade (S6)."""
+    """One statement of a `statements` grade. `counted` is false for verdicts of an errored grade (S6).
+
+    `votes` where several judges or samples voted, `windows` where one saw the conversation in windows.
+    """
 
     id: str
     text: str
@@ -69,6 +92,7 @@ class StatementRow(TypedDict):
     usage: UsageRow
     cost_usd: float | None
     votes: NotRequired[list[VoteRow]]
+    windows: NotRequired[list[WindowRow]]
 
 
 class CheckRow(TypedDict):

@@ -23,8 +23,9 @@ from adjudge.pipeline.evidence import render
 from adjudge.pipeline.files import Journal, whole_lines
 from adjudge.pipeline.grade import GradeRow
 from adjudge.pipeline.plan import Plan, PlannedConversation, PlannedGrader
+from adjudge.pipeline.questions import Question, questions
 from adjudge.pipeline.rundir import CONVERSATIONS, ERRORS, GRADES, Run
-from adjudge.pipeline.statements import Outcome, Question, answered, questions, statements_grade
+from adjudge.pipeline.statements import Outcome, answered, statements_grade
 
 
 class RecallingJudge(Protocol):
@@ -75,7 +76,7 @@ class Leg:
         """`judges` by the name the plan gives them."""
         self._run, self._plan, self._judges, self._watch = run, plan, judges, watch
         self._head = plan.head
-        self._models = plan.head.models()
+        self._models, self._limits = plan.head.models(), plan.head.limits()
         self._graders = {grader.name: grader for grader in plan.head.graders}
         self._places = {name: place for place, name in enumerate(self._graders)}
         self._window = _Window(window)
@@ -164,11 +165,17 @@ class Leg:
         prompt = self._head.prompts[grader.prompt].prompt()
         asked = list(
             questions(
-                grader, statements, evidence, models=self._models, prompt=prompt, conversation=planned.id
+                grader,
+                statements,
+                evidence,
+                models=self._models,
+                limits=self._limits,
+                prompt=prompt,
+                conversation=planned.id,
             )
         )
         outcomes: list[Outcome | None] = [
-            self._judges[question.judge].recall(question.request) for question in asked
+            self._judges[question.judge].recall(question.request) or question.refused for question in asked
         ]
         missing = [place for place, outcome in enumerate(outcomes) if outcome is None]
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from adjudge.judges.failure import StorageError
 from adjudge.judges.request import Calls, Model, Prompt
-from adjudge.pipeline.conversation import Status
+from adjudge.pipeline.conversation import Overflow, OverWindows, Status
 from adjudge.pipeline.evidence import EvidenceOptions
 from adjudge.pipeline.files import storage, whole_file
 from adjudge.pipeline.grade import GraderType
@@ -27,10 +27,11 @@ class _Frozen(BaseModel):
 
 
 class PlannedStatement(_Frozen):
-    """A statement as frozen: its text, and whether a grade fails without it (S3)."""
+    """A statement as frozen: its text, whether a grade fails without it (S3), how windows decide it (J7)."""
 
     text: str
     required: bool = False
+    over_windows: OverWindows | None = None
 
 
 class PlannedGrader(_Frozen):
@@ -46,6 +47,7 @@ class PlannedGrader(_Frozen):
     calls: Calls = "per_statement"
     undetermined: Literal["errored", "not_met"] = "errored"
     citations: Literal["verify", "require"] = "verify"
+    overflow: Overflow = "errored"
     prompt: str = ""
     statements: list[PlannedStatement] = Field(default_factory=list[PlannedStatement])
     verifier: str = ""
@@ -150,6 +152,10 @@ class PlanHead(_Frozen):
             name: Model(name=spec.model, api_base=spec.api_base, params=spec.params, output=spec.output)
             for name, spec in self.judges.items()
         }
+
+    def limits(self) -> dict[str, int]:
+        """How many tokens each judge reads at once, by its name, where that is known (J7)."""
+        return {name: spec.window for name, spec in self.judges.items() if spec.window is not None}
 
     def evidence_options(self) -> EvidenceOptions:
         """What of a conversation judges are shown."""

@@ -17,6 +17,7 @@ from adjudge.judges.failure import UsageError
 from adjudge.judges.families import resolved
 from adjudge.judges.prompt import load_prompt
 from adjudge.judges.request import SCHEMA_VERSION, Model, Prompt, canonical_json, digest
+from adjudge.judges.room import known_windows
 from adjudge.pipeline.conversation import Conversation, StatementSpec
 from adjudge.pipeline.evidence import EvidenceOptions, render
 from adjudge.pipeline.explain import unknown
@@ -81,6 +82,7 @@ class Overrides:
                 "api_base": None,
                 "api_key_env": None,
                 "headers_env": {},
+                "window": None,
                 "price": None,
             }
         if self.api_base is not None:
@@ -124,7 +126,7 @@ def plan_head(suite: Suite, run_id: str, overrides: Overrides) -> PlanHead:
     Raises:
         UsageError: an unknown grader or judge, an address that holds a secret, a prompt that can't be used.
     """
-    judges = {name: _resolved(name, spec) for name, spec in overrides.judges(suite).items()}
+    judges = _with_windows({name: _resolved(name, spec) for name, spec in overrides.judges(suite).items()})
     names = [grader.name for grader in suite.graders]
     for name in overrides.graders:
         if name not in names:
@@ -264,7 +266,7 @@ def _planned_grader(
     statements = [_planned_statement(statement) for statement in grader.statements or []]
     prompt = prompts[grader.name]
     asked = [judges[name] for name in grader.judges]
-    what = {
+    what: dict[str, Any] = {
         "type": "statements",
         "statements": [statement.text for statement in statements],
         "judges": [[j.model, j.api_base, j.output, dict(j.params)] for j in asked],
@@ -275,6 +277,11 @@ def _planned_grader(
         "prompt": prompt.digest,
         "schema": SCHEMA_VERSION,
     }
+    if grader.overflow == "windows":
+        what["windows"] = [
+            [judge.window for judge in asked],
+            [statement.over_windows for statement in statements],
+        ]
     return PlannedGrader(
         name=grader.name,
         type="statements",
@@ -286,6 +293,7 @@ def _planned_grader(
         calls=grader.calls,
         undetermined=grader.undetermined,
         citations=grader.citations,
+        overflow=grader.overflow,
         prompt=prompt.digest,
         statements=statements,
     )
@@ -302,6 +310,21 @@ def _resolved(name: str, spec: JudgeSpec) -> JudgeSpec:
     return spec.model_copy(update={"api_base": model.api_base})
 
 
+def _with_windows(judges: Mapping[str, JudgeSpec]) -> dict[str, JudgeSpec]:
+    """The judges, each with the window the suite gives it, else with what is known of its model (J7)."""
+    known = known_windows(
+        {
+            name: Model(name=spec.model, params=spec.params)
+            for name, spec in judges.items()
+            if spec.window is None
+        }
+    )
+    return {
+        name: spec.model_copy(update={"window": known[name]}) if name in known else spec
+        for name, spec in judges.items()
+    }
+
+
 def _version(what: dict[str, Any]) -> str:
     return digest(canonical_json(what))[:16]
 
@@ -309,7 +332,9 @@ def _version(what: dict[str, Any]) -> str:
 def _planned_statement(statement: StatementSpec | str) -> PlannedStatement:
     if isinstance(statement, str):
         return PlannedStatement(text=statement)
-    return PlannedStatement(text=statement.text, required=statement.required)
+    return PlannedStatement(
+        text=statement.text, required=statement.required, over_windows=statement.over_windows
+    )
 
 
 def _planned_file(path: Path) -> PlannedFile:

@@ -1,68 +1,21 @@
-"""The `statements` grader: which questions it asks, and the grade their answers make."""
+"""The `statements` grader: the grade that the answers to its questions make."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from adjudge.judges.failure import Failure
 from adjudge.judges.panel import decide
-from adjudge.judges.request import Evidence, JudgeRequest, Model, Prompt
 from adjudge.judges.verdict import Answer, Attempt, Source, Usage, Verdict
-from adjudge.pipeline.grade import CitationRow, ErrorRow, GradeRow, StatementRow, VoteRow
+from adjudge.pipeline.grade import CitationRow, ErrorRow, GradeRow, StatementRow, VoteRow, WindowRow
 from adjudge.pipeline.plan import PlannedGrader, PlannedStatement
+from adjudge.pipeline.questions import Question
 from adjudge.pipeline.scoring import exact, result, score
 from adjudge.pipeline.spent import spent_nothing, spent_on, usage_row
+from adjudge.pipeline.windows import decide_over
 
 Outcome = Answer | Failure
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """One question to one judge.
-
-    Attributes:
-        judge: the judge's name in the suite.
-        request: what it is asked.
-        places: which of the grader's statements it asks about, from 0, in the order asked.
-    """
-
-    judge: str
-    request: JudgeRequest
-    places: tuple[int, ...]
-
-
-def questions(
-    grader: PlannedGrader,
-    statements: Sequence[PlannedStatement],
-    evidence: Evidence,
-    *,
-    models: Mapping[str, Model],
-    prompt: Prompt,
-    conversation: str,
-) -> Iterator[Question]:
-    """Every question `grader` asks about one conversation: by statement (or all at once), judge, sample."""
-    everything = tuple(range(len(statements)))
-    groups = [everything] if grader.calls == "per_grader" else [(place,) for place in everything]
-    for places in groups:
-        texts = tuple(statements[place].text for place in places)
-        label = "all" if grader.calls == "per_grader" else f"s{places[0] + 1}"
-        for judge in grader.judges:
-            for sample in range(grader.samples):
-                yield Question(
-                    judge=judge,
-                    places=places,
-                    request=JudgeRequest(
-                        evidence=evidence,
-                        statements=texts,
-                        prompt=prompt,
-                        model=models[judge],
-                        calls=grader.calls,
-                        sample=sample,
-                        require_citations=grader.citations == "require",
-                        unit="/".join((conversation, grader.name, label, judge, str(sample))),
-                    ),
-                )
 
 
 def statements_grade(
@@ -108,15 +61,26 @@ def answered(grade: GradeRow) -> Iterator[str]:
     """The keys of the answers that `grade` holds, and so counts in what it spent."""
     for row in grade.get("statements", []):
         for vote in row.get("votes", [row]):
-            if vote["decision"] is not None and vote["verdict_key"] is not None:
-                yield vote["verdict_key"]
+            for part in vote.get("windows", [vote]):
+                if part["decision"] is not None and part["verdict_key"] is not None:
+                    yield part["verdict_key"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Vote:
+    """What one question's outcome says of one statement."""
+
     question: Question
     outcome: Outcome
     vote: Verdict | Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Voter:
+    """One sample of one judge: its vote, or its votes about windows, and what they come to."""
+
+    votes: list[_Vote]
+    decided: Verdict | Failure
 
 
 def _grade(grader: PlannedGrader, rows: list[StatementRow], error: ErrorRow | None) -> GradeRow:
@@ -145,8 +109,9 @@ def _grade(grader: PlannedGrader, rows: list[StatementRow], error: ErrorRow | No
 def _statement_row(
     grader: PlannedGrader, place: int, statement: PlannedStatement, ballot: Sequence[_Vote]
 ) -> StatementRow:
-    alone = len(ballot) == 1
-    decided = ballot[0].vote if alone else decide([vote.vote for vote in ballot])
+    voters = _voters(statement, ballot)
+    alone = len(voters) == 1
+    decided = voters[0].decided if alone else decide([voter.decided for voter in voters])
     attempts = [attempt for vote in ballot for attempt in vote.outcome.attempts]
     answers = [vote.outcome for vote in ballot if isinstance(vote.outcome, Answer)]
     sources: set[Source] = {answer.source for answer in answers}
@@ -161,7 +126,7 @@ def _statement_row(
         "error": None,
         "cached": len(answers) == len(ballot) and "live" not in sources,
         "source": sources.pop() if len(sources) == 1 else None,
-        "verdict_key": ballot[0].question.request.key if alone else None,
+        "verdict_key": _key(voters[0]) if alone else None,
         "judge": "+".join(dict.fromkeys(vote.question.judge for vote in ballot)),
         "model": "+".join(dict.fromkeys(vote.question.request.model.name for vote in ballot)),
         "served_model": "+".join(dict.fromkeys(a.served_model for a in answers if a.served_model)) or None,
@@ -179,8 +144,28 @@ def _statement_row(
         if decided.decision == "undetermined" and grader.undetermined == "errored":
             row["error"] = _error("undetermined", "the judge could not decide from the evidence")
     if not alone:
-        row["votes"] = [_vote_row(vote) for vote in ballot]
+        row["votes"] = [_vote_row(voter) for voter in voters]
+    elif windows := list(_window_rows(voters[0])):
+        row["windows"] = windows
     return row
+
+
+def _voters(statement: PlannedStatement, ballot: Sequence[_Vote]) -> list[_Voter]:
+    votes: dict[tuple[str, int], list[_Vote]] = {}
+    for vote in ballot:
+        votes.setdefault((vote.question.judge, vote.question.request.sample), []).append(vote)
+    return [_Voter(votes=each, decided=_decided(statement, each)) for each in votes.values()]
+
+
+def _decided(statement: PlannedStatement, votes: Sequence[_Vote]) -> Verdict | Failure:
+    if votes[0].question.window is None or statement.over_windows is None:
+        return votes[0].vote
+    return decide_over(statement.over_windows, [vote.vote for vote in votes])
+
+
+def _key(voter: _Voter) -> str | None:
+    """The one key of what it was asked; windows have one each."""
+    return voter.votes[0].question.request.key if voter.votes[0].question.window is None else None
 
 
 def _add_cost(row: StatementRow, attempts: Sequence[Attempt]) -> None:
@@ -193,19 +178,43 @@ def _citation_rows(verdict: Verdict) -> list[CitationRow]:
     return [{"turn": c.turn, "quote": c.quote, "verified": c.verified} for c in verdict.citations]
 
 
-def _vote_row(vote: _Vote) -> VoteRow:
-    request, decided = vote.question.request, vote.vote
+def _vote_row(voter: _Voter) -> VoteRow:
+    request, decided = voter.votes[0].question.request, voter.decided
     failed = isinstance(decided, Failure)
-    return {
-        "judge": vote.question.judge,
+    row: VoteRow = {
+        "judge": voter.votes[0].question.judge,
         "model": request.model.name,
         "sample": request.sample,
         "decision": None if failed else decided.decision,
         "rationale": None if failed else decided.rationale,
         "error": _error(decided.cause, decided.message, decided.retryable) if failed else None,
-        "cached": not failed and not _live(vote.outcome),
-        "verdict_key": request.key,
+        "cached": not any(_live(vote.outcome) for vote in voter.votes),
+        "verdict_key": _key(voter),
     }
+    if windows := list(_window_rows(voter)):
+        row["windows"] = windows
+    return row
+
+
+def _window_rows(voter: _Voter) -> Iterator[WindowRow]:
+    for vote in voter.votes:
+        window, decided = vote.question.window, vote.vote
+        if window is None:
+            continue
+        failed = isinstance(decided, Failure)
+        numbers = window.evidence.numbers
+        yield {
+            "window": window.number,
+            "first_turn": numbers[0] if numbers else None,
+            "last_turn": numbers[-1] if numbers else None,
+            "does_not_show": list(window.hidden),
+            "cut": list(window.cut),
+            "decision": None if failed else decided.decision,
+            "rationale": None if failed else decided.rationale,
+            "error": _error(decided.cause, decided.message, decided.retryable) if failed else None,
+            "cached": not _live(vote.outcome),
+            "verdict_key": vote.question.request.key,
+        }
 
 
 def _first_error(rows: Sequence[StatementRow]) -> ErrorRow | None:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from adjudge.judges.request import Calls, Output
-from adjudge.pipeline.conversation import StatementSpec
+from adjudge.pipeline.conversation import Overflow, StatementSpec
 from adjudge.pipeline.plain import kind_of
 
 
@@ -106,6 +106,10 @@ class JudgeSpec(_Spec):
     output: Annotated[
         Output, Field(description="How the reply is asked for; auto finds the strictest that works.")
     ] = "auto"
+    window: Annotated[
+        int | None,
+        Field(ge=1, description="Tokens it reads at once, the reply's included; null: as litellm lists it."),
+    ] = None
     attempts: Annotated[int, Field(ge=1, le=10, description="Requests made for one verdict at most.")] = 4
     attempt_timeout: Annotated[float, Field(gt=0, description="Seconds for one whole attempt.")] = 60
     deadline: Annotated[
@@ -143,6 +147,13 @@ class StatementsGrader(_Grader):
         Literal["verify", "require"],
         Field(description="Mark quotes that can't be found, or refuse the reply."),
     ] = "verify"
+    overflow: Annotated[
+        Overflow,
+        Field(
+            description="What becomes of a conversation longer than a judge's window: errored, or judged "
+            "window by window where a statement's over_windows says how they decide it."
+        ),
+    ] = "errored"
     prompt: Annotated[Name | None, Field(description="A prompt file; null is the built-in prompt.")] = None
     statements: Annotated[
         list[Statement] | None,
