@@ -212,5 +212,7 @@ def _concluded(run: Run) -> Run:
     if not run.file(RESULTS).exists():
         from adjudge.pipeline.conclude import conclude
 
-        conclude(run, run.plan())
+        with run.locked():
+            if not run.file(RESULTS).exists():
+                conclude(run, run.plan())
     return run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -72,9 +72,11 @@ class Leg:
         watch: Watch,
         *,
         window: int,
+        warn: Callable[[str], None],
     ) -> None:
-        """`judges` by the name the plan gives them."""
+        """`judges` by the name the plan gives them; `warn` is told of a line that a kill cut short."""
         self._run, self._plan, self._judges, self._watch = run, plan, judges, watch
+        self._warn = warn
         self._head = plan.head
         self._models, self._limits = plan.head.models(), plan.head.limits()
         self._graders = {grader.name: grader for grader in plan.head.graders}
@@ -100,6 +102,11 @@ class Leg:
             Journal(self._run.file(ERRORS)) as self._errors,
             ThreadPoolExecutor(1, thread_name_prefix="verifier") as self._verifying,
         ):
+            for journal in (self._grades, self._errors):
+                if journal.torn:
+                    self._warn(
+                        f"{str(journal.path)!r} ended within a line, as after a kill; that line is dropped"
+                    )
             try:
                 async with asyncio.TaskGroup() as group:
                     await self._grade_each(group, done, verifiers)

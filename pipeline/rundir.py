@@ -85,7 +85,7 @@ class Run:
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Hold the run for writing; a second process is refused.
+        """Hold the run for writing; a second process is refused. What a killed one left half-written goes.
 
         Raises:
             StorageError: if another process is writing it, or the directory is read-only.
@@ -98,6 +98,9 @@ class Run:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise StorageError(f"run {self.id!r} is being written by another process") from None
+            with storage(self.path, "tidy"):
+                for half in self.path.glob(".*.tmp"):
+                    half.unlink(missing_ok=True)
             yield
         finally:
             os.close(descriptor)

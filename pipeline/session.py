@@ -53,7 +53,7 @@ async def carry_out(
         lookup: where verdicts come from.
         watch: makes whoever watches, told where to ask for the judges' state. Entered as a context manager.
         caps: budget in place of the plan's, where set. It counts all legs of the run.
-        warn: told of damage in the cache, and that the run is stopping, a line each.
+        warn: told of damage in the cache and the journals, and that the run is stopping, a line each.
 
     Raises:
         UsageError: a judge, a verifier or a recording can't be used.
@@ -71,7 +71,7 @@ async def carry_out(
             for name in (RESULTS, SUMMARY):
                 run.file(name).unlink(missing_ok=True)
             audience = files.enter_context(watch(bench.states))
-            leg = Leg(run, plan, bench.judges, audience, window=bench.window)
+            leg = Leg(run, plan, bench.judges, audience, window=bench.window, warn=warn)
             stopped_by = await _grade(leg, bench, warn)
         return conclude(run, plan, exit_code=None if stopped_by is None else 128 + stopped_by)
 

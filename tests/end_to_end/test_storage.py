@@ -171,21 +171,6 @@ def test_two_runs_at_once_ask_each_question_once(desk: Desk) -> None:
     assert sum(desk.summary(run)["calls"] for run in desk.runs) == KEYS
 
 
-@pytest.mark.parametrize("cut", [1, 40, 200])
-def test_a_journal_cut_short_is_made_whole_by_resume_without_a_call(desk: Desk, cut: int) -> None:
-    prepare(desk)
-    desk.run()
-    expected = desk.results()
-    grades = desk.runs[0] / "grades.jsonl"
-    os.truncate(grades, grades.stat().st_size - cut)
-
-    done = desk.adjudge("resume")
-
-    assert (done.code, done.err) == (0, "")
-    assert desk.server.count == KEYS
-    assert desk.results() == expected
-
-
 @pytest.mark.parametrize("name", ["plan.json", "conversations.jsonl"])
 def test_a_damaged_run_is_refused_and_not_graded_by_halves(desk: Desk, name: str) -> None:
     prepare(desk)
