@@ -207,21 +207,25 @@ def _units(evidence: Evidence, lines: Sequence[str], limit: int) -> Iterator[_Un
 def _pieces(turn: int, line: str, limit: int) -> Iterator[_Unit]:
     """A line in pieces of at most `limit` tokens."""
     around, key, text = _taken_apart(line, limit // 4)
-    most = limit - tokens(json_line({**around, "cut": _part(len(text), len(text), len(text)), key: ""})) - 2
+    size = len(text)
+    most = limit - tokens(json_line({**around, "cut": _cut(size, 2 * size, size, size), key: ""})) - 2
     start = stop = 0
-    while stop < len(text):
+    while stop < size:
+        seen = stop
         piece = text[start : start + 4 * most]  # a letter is a quarter of a token; nothing is less
         while tokens(json_line(piece)) > most:
             piece = piece[: len(piece) * 3 // 4]
         stop = start + len(piece)
-        cut = _part(start + 1, stop, len(text))
+        cut = _cut(start, seen, stop, size)
         shown = json_line({**around, "cut": cut, key: piece})
         yield _Unit(turn=turn, line=shown, words=(shown, piece), tokens=tokens(shown) + 1, cut=cut)
         start = stop - len(piece) // OVERLAP
 
 
-def _part(first: int, last: int, of: int) -> str:
-    return f"only characters {first} to {last} of {of}"
+def _cut(start: int, seen: int, stop: int, of: int) -> str:
+    """Which of a text's characters a piece has, counted from 1, and how many an earlier piece has as well."""
+    repeated = f", the first {seen - start} of them repeated" if seen > start else ""
+    return f"only characters {start + 1} to {stop} of {of}{repeated}"
 
 
 def _taken_apart(line: str, room: int) -> tuple[dict[str, Any], str, str]:
