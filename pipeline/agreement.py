@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.explain import findings
 from adjudge.pipeline.grade import ResultRow, StatementRow
+from adjudge.pipeline.scoring import half_up
 
 
 class Label(BaseModel):
@@ -174,8 +175,8 @@ def agreement_text(found: Agreement, listed: int = 10) -> str:
     lines = [f"  Judge and people agree on {found.agreed} of {found.compared} labelled statements"]
     if found.compared:
         kappa = found.kappa
-        share = round(100 * found.agreed / found.compared)
-        beyond = "kappa undefined" if kappa is None else f"kappa {float(kappa):.2f}"
+        share = half_up(Fraction(100 * found.agreed, found.compared), 0)
+        beyond = "kappa undefined" if kappa is None else f"kappa {half_up(kappa)}"
         lines[0] += f" ({share} %, {beyond})"
         lines.append(f"  Of those a person calls met, the judge does in {found.share('met')}")
         lines.append(f"  Of those a person calls not met, the judge does in {found.share('not_met')}")

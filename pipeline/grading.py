@@ -83,6 +83,7 @@ class Leg:
         self._places = {name: place for place, name in enumerate(self._graders)}
         self._window = _Window(window)
         self._stop = asyncio.Event()
+        self._wrote = False
 
     def stop(self) -> None:
         """Begin nothing new; what is being asked may finish."""
@@ -212,6 +213,9 @@ class Leg:
             self._window.leave(len(asked))
 
     def _write(self, number: int, planned: PlannedConversation, grade: GradeRow) -> None:
+        if not self._wrote:
+            self._wrote = True
+            self._run.forget_results()
         row = {"conversation_id": planned.id, "number": number, "grade": grade}
         self._grades.append(orjson.dumps(row))
         self._watch.graded(grade)

@@ -74,6 +74,16 @@ class Run:
         for line in whole_lines(self.file(RESULTS)):
             yield orjson.loads(line)
 
+    def forget_results(self) -> None:
+        """Remove results and summary: there are grades that they don't know.
+
+        Raises:
+            StorageError: if they can't be removed.
+        """
+        for name in (RESULTS, SUMMARY):
+            with storage(self.file(name), "remove"):
+                self.file(name).unlink(missing_ok=True)
+
     def write_summary(self, summary: SummaryRow) -> None:
         """Replace `summary.json`.
 

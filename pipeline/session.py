@@ -19,7 +19,7 @@ from adjudge.pipeline.conclude import Latest, conclude
 from adjudge.pipeline.grade import SpentRow, SummaryRow
 from adjudge.pipeline.grading import Leg, Watch
 from adjudge.pipeline.plan import Plan, PlannedFile
-from adjudge.pipeline.rundir import RESULTS, SUMMARY, Run
+from adjudge.pipeline.rundir import Run
 from adjudge.pipeline.suite import Budget
 
 if TYPE_CHECKING:
@@ -68,8 +68,6 @@ async def carry_out(
             bench = await files.enter_async_context(
                 Bench(plan.head.judges, ledger, recordings, _wallet(budget, spent), run=run.id, lookup=lookup)
             )
-            for name in (RESULTS, SUMMARY):
-                run.file(name).unlink(missing_ok=True)
             audience = files.enter_context(watch(bench.states))
             leg = Leg(run, plan, bench.judges, audience, window=bench.window, warn=warn)
             stopped_by = await _grade(leg, bench, warn)
