@@ -13,6 +13,7 @@ from adjudge.judges.ledger import Ledger
 from adjudge.judges.record import DamagedRecordError, Record, encode
 from adjudge.judges.recorded import read_records
 from adjudge.judges.request import canonical_json, digest
+from adjudge.pipeline.display import visible_json
 from adjudge.pipeline.files import whole_file
 
 _IMPORTED_AT_ONCE = 500
@@ -167,7 +168,7 @@ def export_lines(ledger: Ledger) -> Iterator[bytes]:
     """
     for _, record in ledger.scan():
         if isinstance(record, Record):
-            yield encode(record) + b"\n"
+            yield _line(record)
 
 
 def export(ledger: Ledger, path: Path) -> Exported:
@@ -182,9 +183,13 @@ def export(ledger: Ledger, path: Path) -> Exported:
             if isinstance(record, DamagedRecordError):
                 damaged += 1
             else:
-                file.write(encode(record) + b"\n")
+                file.write(_line(record))
                 written += 1
     return Exported(written=written, damaged=damaged)
+
+
+def _line(record: Record) -> bytes:
+    return visible_json(encode(record).decode()).encode() + b"\n"
 
 
 def import_records(ledger: Ledger, path: Path) -> Imported:

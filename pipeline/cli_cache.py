@@ -72,13 +72,10 @@ def export(
     """Write all verdicts as JSON lines: for `cache import`, or as a suite's `recorded:` file."""
     from adjudge.judges.ledger import Ledger
     from adjudge.pipeline import cache_commands
-    from adjudge.pipeline.display import visible_json
 
     with Ledger.open(_existing(cache or out / "cache"), read_only=True, warn=_warn) as ledger:
         if file is None:
-            for line in cache_commands.export_lines(ledger):
-                shown = visible_json(line.decode()).encode() if sys.stdout.isatty() else line
-                sys.stdout.buffer.write(shown)
+            sys.stdout.buffer.writelines(cache_commands.export_lines(ledger))
             return
         found = cache_commands.export(ledger, file)
     typer.echo(f"{found.written} entries written, {found.damaged} damaged ones left out", err=True)

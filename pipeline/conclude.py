@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import orjson
 
 from adjudge.pipeline.aggregate import Aggregate, combined_bounds, score_of
+from adjudge.pipeline.display import json_line
 from adjudge.pipeline.files import storage, whole_file
 from adjudge.pipeline.grade import CountsRow, GradeRow, ResultRow, SpentRow, SummaryRow
 from adjudge.pipeline.plan import Plan, PlannedConversation
@@ -34,7 +35,7 @@ def conclude(run: Run, plan: Plan, *, exit_code: int | None = None) -> SummaryRo
         for planned, grades in journal.by_conversation():
             row = result_row(planned, grades)
             tally.add(planned, row)
-            file.write(orjson.dumps(row) + b"\n")
+            file.write(json_line(row) + b"\n")
     summary = tally.summary(run.id, journal.spent)
     if exit_code is not None:
         summary["exit_code"] = exit_code

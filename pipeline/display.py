@@ -42,7 +42,14 @@ def visible_json(text: str) -> str:
 
     A newline stays: outside of strings it is layout, inside of one it can't stand.
     """
+    if text.isascii() and "\x7f" not in text:  # JSON has escaped the rest
+        return text
     return _UNSAFE.sub(lambda match: match[0] if match[0] == "\n" else json.dumps(match[0])[1:-1], text)
+
+
+def json_line(value: object) -> bytes:
+    """`value` as one line of JSON, safe to show and to split at any kind of line end; without its newline."""
+    return visible_json(orjson.dumps(value).decode()).encode()
 
 
 def json_text(value: object) -> str:

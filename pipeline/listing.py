@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from adjudge.pipeline.conversation import Conversation
-from adjudge.pipeline.display import visible
+from adjudge.pipeline.display import visible, visible_json
 from adjudge.pipeline.plain import items, mapping
 from adjudge.pipeline.readers import read_conversations
 from adjudge.pipeline.readers.source import Unreadable
@@ -38,7 +38,8 @@ def convert(found: Iterable[Conversation | Unreadable], stream: IO[bytes]) -> li
         if isinstance(item, Unreadable):
             unreadable.append(item)
         else:
-            stream.write(item.model_dump_json(exclude_defaults=True).encode() + b"\n")
+            line = visible_json(item.model_dump_json(exclude_defaults=True))
+            stream.write(line.encode() + b"\n")
     return unreadable
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge.pipeline.display import block, json_text, pad, visible, visible_json, width
+from adjudge.pipeline.display import block, json_line, json_text, pad, visible, visible_json, width
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,8 @@ def test_shown_json_has_the_same_values_and_nothing_that_acts_or_hides(text: str
 
     assert json.loads(shown) == {"a": [text]}
     assert visible(shown, keep="\n") == shown
+    assert json.loads(json_line([text])) == [text]
+    assert len(json_line([text]).decode().splitlines()) == 1
 
 
 def test_json_of_a_file_has_half_a_pair_escaped_and_keeps_its_lines() -> None:
