@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from adjudge.judges.failure import Failure
 from adjudge.judges.request import Evidence, JudgeRequest, Model, Prompt
 from adjudge.judges.room import room, tokens
+from adjudge.pipeline.conversation import Overflow
 from adjudge.pipeline.plan import PlannedGrader, PlannedStatement
 from adjudge.pipeline.windows import Window, windows_of
 
@@ -63,16 +64,10 @@ def questions(
         return
     everything = tuple(range(len(statements)))
     groups = [everything] if grader.calls == "per_grader" else [(place,) for place in everything]
-    texts = max(
-        ([statements[place].text for place in places] for places in groups),
-        key=lambda texts: sum(map(tokens, texts)),
-    )
-    views: dict[str, _View] = {}
-    for judge in grader.judges:
-        views[judge] = _View()
-        if judge in limits:
-            left = room(limits[judge], models[judge], prompt, texts)
-            views[judge] = _view(evidence, left, f"{limits[judge]:,} tokens of judge {judge!r}", grader)
+    longest = max(groups, key=lambda places: sum(tokens(statements[place].text) for place in places))
+    texts = [statements[place].text for place in longest]
+    rooms = {name: room(limits[name], models[name], prompt, texts) for name in limits.keys() & grader.judges}
+    views = {name: _view(name, evidence, limits, rooms, grader.overflow) for name in grader.judges}
     for places in groups:
         label = "all" if grader.calls == "per_grader" else f"s{places[0] + 1}"
         for judge in grader.judges:
@@ -97,17 +92,20 @@ def questions(
                     )
 
 
-def _view(evidence: Evidence, left: int, window: str, grader: PlannedGrader) -> _View:
-    size = tokens(evidence.text)
-    if size <= left:
+def _view(
+    judge: str, evidence: Evidence, limits: Mapping[str, int], rooms: Mapping[str, int], overflow: Overflow
+) -> _View:
+    size, left = tokens(evidence.text), rooms.get(judge)
+    if left is None or size <= left:
         return _View()
-    too_long = f"the evidence has about {size:,} tokens; of the {window} {max(left, 0):,} are left for it"
-    if grader.overflow == "errored":
-        return _View(too_long=f"{too_long}; ask a judge that reads more, or set `overflow: windows`")
+    reads = f"reads {limits[judge]:,} at once and has room for {max(left, 0):,}"
+    too_long = f"about {size:,} tokens of evidence; judge {judge!r} {reads}"
+    if overflow == "errored":
+        return _View(too_long=f"{too_long}: ask a judge that reads more, or set `overflow: windows`")
     windows = windows_of(evidence, left)
     if not windows:
-        return _View(too_long=f"{too_long}, too few for windows; ask a judge that reads more")
-    return _View(too_long=f"{too_long}; give the statement `over_windows: any` or `all`", windows=windows)
+        return _View(too_long=f"{too_long}, too little for windows: ask a judge that reads more")
+    return _View(too_long=f"{too_long}: ask it in windows by `over_windows: any` or `all`", windows=windows)
 
 
 def _parts(
