@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 import pytest
@@ -221,7 +222,11 @@ def new_desk(forker: Forker) -> NewDesk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, new_desk: NewDesk) -> Generator[Desk]:
-    """A desk for one test."""
-    with new_desk(tmp_path / "desk") as desk:
+def desk(new_desk: NewDesk) -> Generator[Desk]:
+    """A desk for one test, in memory where that is possible: most of a small run is waiting for a disk."""
+    memory = Path("/dev/shm")
+    with (
+        TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder,
+        new_desk(Path(folder) / "desk") as desk,
+    ):
         yield desk

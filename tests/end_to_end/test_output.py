@@ -272,7 +272,7 @@ def test_a_live_run_in_an_interpreter_of_its_own_ends_without_a_word_on_stderr(d
     desk.suite(desk.grader("A.", "B."))
 
     done = subprocess.run(
-        [sys.executable, "-X", "dev", "-m", "adjudge", "run", "suite.yaml", "--json"],
+        [sys.executable, "-m", "adjudge", "run", "suite.yaml", "--json"],
         cwd=desk.path,
         env=desk.environ,
         capture_output=True,
