@@ -125,9 +125,10 @@ async def arun(
         concurrency=concurrency,
         max_calls=max_calls,
         max_cost_usd=max_cost_usd,
+        refresh=refresh,
     )
     started = plan_run(load_suite(suite, conversations=conversations), Path(out), overrides)
-    lookup = Lookup(cache=Path(cache or Path(out) / "cache"), offline=offline, refresh=refresh)
+    lookup = Lookup(cache=Path(cache or Path(out) / "cache"), offline=offline)
     await carry_out(started, started.plan(), lookup, Unwatched, warn=_log.warning)
     return started
 

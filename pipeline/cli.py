@@ -134,6 +134,7 @@ def run(
         concurrency=concurrency,
         max_calls=max_calls,
         max_cost_usd=max_cost,
+        refresh=refresh,
     )
     settings = cli_run.Settings(
         home=out, cache=cache or out / "cache", offline=offline, refresh=refresh, quiet=quiet, as_json=as_json

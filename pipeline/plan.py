@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -133,7 +133,7 @@ class PlanHead(_Frozen):
     recorded: list[PlannedFile]
     labels: list[PlannedFile]
     packages: dict[str, str]
-    overrides: dict[str, Any] = Field(default_factory=dict[str, Any])
+    refresh: bool = False
 
     def grader(self, name: str) -> PlannedGrader:
         """The grader of that name.

@@ -55,6 +55,7 @@ class Overrides:
         concurrency: requests in flight per judge.
         max_calls: cap on calls.
         max_cost_usd: cap on cost.
+        refresh: ask again what was answered before this run (C8), in all of its legs.
     """
 
     model: str | None = None
@@ -64,6 +65,7 @@ class Overrides:
     concurrency: int | None = None
     max_calls: int | None = None
     max_cost_usd: float | None = None
+    refresh: bool = False
 
     def judges(self, suite: Suite) -> dict[str, JudgeSpec]:
         """The suite's judges with this command line's word on them.
@@ -158,6 +160,7 @@ def plan_head(suite: Suite, run_id: str, overrides: Overrides) -> PlanHead:
         recorded=[_planned_file(path) for path in suite.recorded_files],
         labels=[_planned_file(path) for path in suite.label_files],
         packages=_packages(),
+        refresh=overrides.refresh,
     )
 
 

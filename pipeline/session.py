@@ -6,6 +6,7 @@ import asyncio
 import signal
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AsyncExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,7 @@ async def carry_out(
     Args:
         run: a planned run.
         plan: its plan.
-        lookup: where verdicts come from.
+        lookup: where verdicts come from; whether they are asked for again is the plan's word.
         watch: makes whoever watches, told where to ask for the judges' state. Entered as a context manager.
         caps: budget in place of the plan's, where set. It counts all legs of the run.
         warn: told of damage in the cache and the journals, and that the run is stopping, a line each.
@@ -60,6 +61,7 @@ async def carry_out(
         StorageError: the run or the cache can't be written; what was stored stays, and `resume` goes on.
     """
     with run.locked():
+        lookup = replace(lookup, refresh=plan.head.refresh)
         budget = plan.head.budget if caps is None else _with_caps(plan.head.budget, caps)
         spent = Latest(run, plan).spent
         async with AsyncExitStack() as files:

@@ -27,6 +27,8 @@ def recognises(value: Any) -> bool:
     """Whether the first record has native keys beside its messages, few others, and no foreign message."""
     record = mapping(first_of(value))
     messages = record.get("messages", record.get("agent_messages"))
+    if messages is None and record.get("status") in ("failed", "canceled"):  # before anything was said
+        return "id" in record and record.keys() <= _KEYS
     if not is_list(messages) or not _TELLING_KEYS & record.keys():
         return False
     known = len(_KEYS & record.keys())

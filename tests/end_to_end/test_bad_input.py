@@ -328,3 +328,14 @@ def test_a_conversation_with_a_lone_surrogate_is_graded_or_named(desk: Desk) -> 
     assert "Traceback" not in done.err
     assert "fault of adjudge" not in done.err
     assert desk.results()[-1]["combined_score"] == 1
+
+
+def test_a_file_that_begins_with_a_conversation_that_failed_before_a_word_is_read(
+    desk: Desk,
+) -> None:
+    desk.suite(desk.grader("A."))
+    desk.conversations({"id": "c1", "status": "failed", "error": "no line"}, "c2")
+
+    assert desk.run().code == 3
+    assert [row["status"] for row in desk.results()] == ["failed", "completed"]
+    assert desk.results()[0]["error"] == "no line"

@@ -227,3 +227,15 @@ def test_what_if_takes_threshold_0_where_something_is_required(failed: Desk) -> 
 
     assert whatif(failed, *options, "behaves:s1")["after"] == {"behaves": {"passed": 1}}
     assert whatif(failed, *options, "behaves:s4")["after"] == {"behaves": {"failed": 1}}
+
+
+def test_a_refreshing_run_that_is_resumed_asks_again_what_it_has_not_asked_itself(desk: Desk) -> None:
+    desk.suite(desk.grader("A.", "B.", "C."))
+    desk.run()
+    desk.answer = lambda request: Reply(status=500 if "C." in request.statements.values() else 200)
+    assert desk.run("--refresh").code == 3
+    desk.answer = lambda _: Reply(decision="not_met")
+
+    assert desk.adjudge("resume").code == 1
+    assert [row["decision"] for row in desk.grades()[0]["statements"]] == ["met", "met", "not_met"]
+    assert desk.server.calls == {"A.": 2, "B.": 2, "C.": 3}
