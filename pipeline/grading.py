@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +15,7 @@ from pydantic import ValidationError
 from adjudge.judges.failure import Failure, StorageError, UsageError
 from adjudge.judges.request import Evidence, JudgeRequest, digest
 from adjudge.judges.verdict import Answer
-from adjudge.pipeline.checks import Verifier, load_verifier, verify
+from adjudge.pipeline.checks import Verifier, load_verifier
 from adjudge.pipeline.checks_grade import checks_grade
 from adjudge.pipeline.conversation import Conversation
 from adjudge.pipeline.evidence import render
@@ -26,6 +25,7 @@ from adjudge.pipeline.plan import Plan, PlannedConversation, PlannedGrader
 from adjudge.pipeline.questions import Question, questions
 from adjudge.pipeline.rundir import CONVERSATIONS, ERRORS, GRADES, Run
 from adjudge.pipeline.statements import Outcome, answered, statements_grade
+from adjudge.pipeline.verifying import VerifierThread
 
 
 class RecallingJudge(Protocol):
@@ -101,7 +101,7 @@ class Leg:
         with (
             Journal(self._run.file(GRADES)) as self._grades,
             Journal(self._run.file(ERRORS)) as self._errors,
-            ThreadPoolExecutor(1, thread_name_prefix="verifier") as self._verifying,
+            VerifierThread() as self._verifying,
         ):
             for journal in (self._grades, self._errors):
                 if journal.torn:
@@ -156,9 +156,8 @@ class Leg:
         verifier: Verifier,
         conversation: Conversation,
     ) -> None:
-        loop = asyncio.get_running_loop()
         own = conversation.model_copy(deep=True)  # whatever a verifier does to it
-        outcome = await loop.run_in_executor(self._verifying, verify, verifier, own)
+        outcome = await self._verifying.verify(verifier, own)
         self._write(number, planned, checks_grade(grader, outcome))
 
     async def _judge(
