@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -154,15 +155,18 @@ def test_what_was_not_begun_when_a_run_was_stopped_is_missing_and_not_errored(de
     desk.conversations(*(f"c{n}" for n in range(20)))
     desk.suite(desk.grader("A."), judges={"main": desk.judge(max_concurrency=1)})
     running: list[Any] = []
+    started = threading.Event()
 
     def answer(request: Request) -> Reply:
         if desk.server.count == 3:
+            started.wait()
             running[0].signal(2)
             running[0].wait_until_said("stopping: ")
         return Reply()
 
     desk.answer = answer
     running.append(desk.start("run", "suite.yaml"))
+    started.set()
 
     assert running[0].wait().code == 130
     counts = desk.summary()["counts"]
@@ -192,3 +196,39 @@ def test_a_reply_that_is_mended_after_it_was_told_what_was_wrong_counts(desk: De
     assert desk.run().code == 0
     assert b"can't be used" in desk.server.requests[1].body
     assert desk.grades()[0]["statements"][0]["attempts"] == 2
+
+
+def quoting(quote: str, turn: int = 2) -> Reply:
+    """The model cites that."""
+    citation = {"turn": turn, "quote": quote}
+    verdict = {"id": "s1", "rationale": "r", "citations": [citation], "decision": "met"}
+    return says(json.dumps({"verdicts": [verdict]}))
+
+
+@pytest.mark.parametrize(
+    ("quote", "verified"), [("what is  your ORDER", False), ("what is\nyour order", True), ("Goodbye", False)]
+)
+def test_a_quote_is_looked_for_in_its_turn_and_marked(desk: Desk, quote: str, verified: bool) -> None:
+    desk.suite(desk.grader("A."))
+    desk.answer = lambda _: quoting(quote)
+
+    assert desk.run().code == 0
+    (citation,) = desk.grades()[0]["statements"][0]["citations"]
+    assert citation == {"turn": 2, "quote": quote, "verified": verified}
+
+
+def test_a_quote_that_is_not_there_is_malformed_where_citations_are_required(desk: Desk) -> None:
+    desk.suite(desk.grader("A.", citations="require"))
+    desk.answer = lambda _: quoting("Goodbye")
+
+    assert desk.run().code == 3
+    assert desk.summary()["errors_by_cause"] == {"malformed_output": 1}
+    assert desk.server.count == 2
+
+
+def test_a_cited_turn_that_does_not_exist_is_malformed(desk: Desk) -> None:
+    desk.suite(desk.grader("A."))
+    desk.answer = lambda _: quoting("Hello", turn=3)
+
+    assert desk.run().code == 3
+    assert desk.summary()["errors_by_cause"] == {"malformed_output": 1}

@@ -313,3 +313,14 @@ def test_what_a_verifier_prints_is_not_taken_for_a_result(desk: Desk) -> None:
 
     assert json.loads(done.out)["exit_code"] == 0
     assert done.err == "looking\n"
+
+
+def test_the_suite_that_init_writes_runs(desk: Desk) -> None:
+    made = desk.adjudge("init", "mine")
+    done = desk.adjudge("run", "mine/suite.yaml", "--judge", "openai/any", "--api-base", desk.server.url)
+
+    assert made.code == 0
+    assert "mine/suite.yaml" in made.out
+    assert done.code in (0, 1)
+    assert desk.summary()["counts"]["errored"] == 0
+    assert desk.summary()["calls"] > 0
