@@ -18,6 +18,7 @@ Where = tuple[str | int, ...]
 """The place of a value in the data: keys and indices from the top."""
 
 _MAX_DETAILS = 200
+_LONGEST_NAME = 1000  # what is longer was not mistyped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ def findings(error: ValidationError, model: type[BaseModel]) -> list[Finding]:
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """`unknown key 'treshold'; did you mean 'threshold'?`, or the names there are."""
     names = list(known)
-    close = get_close_matches(name, names, n=1, cutoff=0.6)
+    close = get_close_matches(name, names, n=1, cutoff=0.6) if len(name) < _LONGEST_NAME else []
     if close:
         return f"unknown {what} {name!r}; did you mean {close[0]!r}?"
     if not names:

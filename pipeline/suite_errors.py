@@ -12,6 +12,8 @@ from adjudge.judges.redact import masked
 MAX_SHOWN = 50
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 _SHOWN_WIDTH = 100
+_MASKED_BEFORE = 1000  # characters of the line before what is shown that may name a secret in it
+_MESSAGE_WIDTH = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -46,15 +48,20 @@ class SuiteError(UsageError):
 
 
 def _shown(path: str, lines: Sequence[str], problem: Problem) -> str:
+    message = problem.message
+    if len(message) > _MESSAGE_WIDTH:
+        message = f"{message[:_MESSAGE_WIDTH]}..."
     if not 1 <= problem.line <= len(lines):
-        return f"{path}: {problem.message}"
-    source = masked(lines[problem.line - 1])
+        return f"{path}: {message}"
+    source = lines[problem.line - 1]
     caret = min(problem.column - 1, len(source))
-    source = source[:caret] if problem.secret else source
     start = max(0, caret - _SHOWN_WIDTH * 3 // 4)
-    excerpt = "".join(c if c.isprintable() else " " for c in source[start : start + _SHOWN_WIDTH])
+    before = max(0, start - _MASKED_BEFORE)
+    excerpt = masked(source[before : start + _SHOWN_WIDTH])[start - before :]
+    excerpt = excerpt[: caret - start] if problem.secret else excerpt
+    excerpt = "".join(c if c.isprintable() else " " for c in excerpt)
     return (
-        f"{path}:{problem.line}:{problem.column}: {problem.message}\n"
+        f"{path}:{problem.line}:{problem.column}: {message}\n"
         f"    {excerpt.rstrip()}\n"
         f"    {' ' * (caret - start)}^"
     )
