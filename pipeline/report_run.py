@@ -36,7 +36,7 @@ NEXT_STEPS: dict[str, str] = {
     "quota": "the judge's account is used up: top it up, then resume",
     "not_found": "check the judge's model and api_base, then a new run",
     "bad_request": "check the judge's params, then a new run",
-    "input_too_long": "the evidence is over the judge's window: another judge or less evidence, in a new run",
+    "input_too_long": "longer than the judge reads: another judge, or `overflow: windows`, in a new run",
     "content_filter": "the provider withheld the answer: a new run with another judge",
     "refusal": "the judge declined to answer: reword the statement or use another judge, in a new run",
     "truncated": "the answer hit the output limit: raise the judge's max_tokens, in a new run",

@@ -9,16 +9,16 @@ import pytest
 
 from adjudge import Conversation
 from adjudge.pipeline.checks import load_verifier
-from adjudge.pipeline.suite import load_suite
+from adjudge.pipeline.suite import StatementsGrader, load_suite
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("configs/*/*.md")]
 
 
-def example(language: str) -> str:
-    """The README's only block in `language`."""
+def example(language: str, document: str = "README.md") -> str:
+    """The only block in `language` of a document."""
     (block,) = re.findall(
-        rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
+        rf"^```{language}\n(.*?)^```", (ROOT / document).read_text(), re.MULTILINE | re.DOTALL
     )
     return block
 
@@ -48,6 +48,15 @@ def test_the_suite_in_the_readme_loads(tmp_path: Path, verifier: Path) -> None:
     (tmp_path / "conversations.jsonl").write_text('{"id": "c1"}\n')
 
     assert [grader.name for grader in load_suite(suite).graders] == ["expected-behaviors", "books-balance"]
+
+
+def test_the_suite_about_long_conversations_loads(tmp_path: Path) -> None:
+    (tmp_path / "suite.yaml").write_text(example("yaml", "docs/long-conversations.md"))
+    (tmp_path / "conversations.jsonl").write_text('{"id": "c1"}\n')
+
+    (grader,) = load_suite(tmp_path / "suite.yaml").graders
+    assert isinstance(grader, StatementsGrader)
+    assert [statement.over_windows for statement in grader.statements or []] == ["any", "all", None]
 
 
 def test_the_verifier_in_the_readme_checks_a_conversation(verifier: Path) -> None:
