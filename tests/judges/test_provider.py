@@ -136,6 +136,9 @@ async def test_what_is_sent_is_what_litellm_sends_itself(transport: Transport, f
 
 async def sent_by_litellm(model: Model) -> None:
     import litellm  # after a judge has made it ready
+    from litellm.llms.custom_httpx.async_client_cleanup import (  # pyright: ignore[reportMissingTypeStubs]
+        close_litellm_async_clients,
+    )
 
     litellm.in_memory_llm_clients_cache.flush_cache()
     # litellm can't read every reply it gets; what counts here is what it sends.
@@ -150,6 +153,7 @@ async def sent_by_litellm(model: Model) -> None:
             **model.params,
             **mode_arguments("json_schema", ("s1",)),
         )
+    await close_litellm_async_clients()
 
 
 @pytest.mark.parametrize(
@@ -181,7 +185,7 @@ async def test_an_older_claude_is_given_the_schema_as_a_tool(transport: Transpor
 def access(name: str, output: Output = "auto", **params: Any) -> Access:
     keys = {variable: KEY for family in FAMILIES.values() for variable in family.keys}
     model = Model(name=name, params=params, output=output)
-    return Access(label="judge 'j'", model=model, api_key_env=None, headers={}, environ=keys)
+    return Access(label="judge 'j'", model=model, api_key_env=None, headers_env={}, environ=keys)
 
 
 async def test_learning_a_model_at_its_providers_own_address_sends_nothing() -> None:
