@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adjudge.judges.cache_directory import DATABASE
 from adjudge.judges.failure import UsageError
 from adjudge.judges.ledger import Ledger
 from adjudge.judges.recorded import Recordings
@@ -17,6 +18,7 @@ from adjudge.judges.request import digest
 from adjudge.judges.wallet import Wallet
 from adjudge.pipeline.bench import Bench, Lookup
 from adjudge.pipeline.conclude import Latest, conclude
+from adjudge.pipeline.files import storage
 from adjudge.pipeline.grade import SpentRow, SummaryRow
 from adjudge.pipeline.grading import Leg, Watch
 from adjudge.pipeline.plan import Plan, PlannedFile
@@ -65,7 +67,7 @@ async def carry_out(
         budget = plan.head.budget if caps is None else _with_caps(plan.head.budget, caps)
         spent = Latest(run, plan).spent
         async with AsyncExitStack() as files:
-            ledger = files.enter_context(Ledger.open(lookup.cache, warn=warn))
+            ledger = files.enter_context(_ledger(lookup, warn))
             recordings = Recordings(_unchanged(plan.head.recorded))
             bench = await files.enter_async_context(
                 Bench(plan.head.judges, ledger, recordings, _wallet(budget, spent), run=run.id, lookup=lookup)
@@ -74,6 +76,13 @@ async def carry_out(
             leg = Leg(run, plan, bench.judges, audience, window=bench.window, warn=warn)
             stopped_by = await _grade(leg, bench, warn)
         return conclude(run, plan, exit_code=None if stopped_by is None else 128 + stopped_by)
+
+
+def _ledger(lookup: Lookup, warn: Callable[[str], None]) -> Ledger:
+    """The verdict cache; to be read only, offline, so that it may lie on a disk that can't be written."""
+    with storage(lookup.cache, "read"):
+        made = (lookup.cache / DATABASE).exists()
+    return Ledger.open(lookup.cache, read_only=lookup.offline and made, warn=warn)
 
 
 async def _grade(leg: Leg, bench: Bench, warn: Callable[[str], None]) -> int | None:
