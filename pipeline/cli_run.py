@@ -53,11 +53,12 @@ def run(
     """
     started = plan_run(load_suite(suite, conversations=conversations), settings.home, overrides)
     try:
-        return _carry_out(started, settings, junit)
+        summary = _carry_out(started, settings)
     except UsageError:
         # It never was a run. What was paid for is in the cache.
         shutil.rmtree(started.path, ignore_errors=True)
         raise
+    return _report(started, summary, settings, junit)
 
 
 def resume(
@@ -69,7 +70,8 @@ def resume(
         UsageError, StorageError: see `find_run` and `carry_out`.
     """
     caps = Budget(max_calls=max_calls, max_cost_usd=max_cost_usd)
-    return _carry_out(find_run(reference, settings.home), settings, junit, caps)
+    run = find_run(reference, settings.home)
+    return _report(run, _carry_out(run, settings, caps), settings, junit)
 
 
 def dry_run(
@@ -89,7 +91,7 @@ def dry_run(
         sys.stdout.write(estimate_text(found))
 
 
-def _carry_out(run: Run, settings: Settings, junit: Path | None, caps: Budget | None = None) -> int:
+def _carry_out(run: Run, settings: Settings, caps: Budget | None = None) -> SummaryRow:
     plan = run.plan()
     _say_unreadable(plan)
     total = plan.tail.conversation_count
@@ -97,28 +99,33 @@ def _carry_out(run: Run, settings: Settings, junit: Path | None, caps: Budget | 
     def watch(states: JudgeStates) -> Progress:
         return Progress(sys.stderr, total=total, judges=states, quiet=settings.quiet)
 
-    summary = asyncio.run(carry_out(run, plan, settings.lookup, watch, caps=caps, warn=_warn))
+    return asyncio.run(carry_out(run, plan, settings.lookup, watch, caps=caps, warn=_warn))
+
+
+def _report(run: Run, summary: SummaryRow, settings: Settings, junit: Path | None) -> int:
+    if settings.as_json:
+        sys.stdout.write(json_text(summary))
+    elif not settings.quiet:
+        _print(run, summary)
     if junit is not None:
         from adjudge.pipeline.cli_read import write_junit_file
 
         write_junit_file(run, junit)
-    _report(run, plan, summary, settings)
     return summary["exit_code"]
 
 
-def _report(run: Run, plan: Plan, summary: SummaryRow, settings: Settings) -> None:
-    if settings.as_json:
-        sys.stdout.write(json_text(summary))
-        return
-    if settings.quiet:
-        return
+def _print(run: Run, summary: SummaryRow) -> None:
     from adjudge.pipeline.report_run import print_run
 
     print_run(summary, results_by_grader(run.results()), sys.stdout)
+    plan = run.plan()
     if plan.head.recorded or plan.head.labels:
         from adjudge.pipeline.trust import trust_text
 
-        sys.stdout.write("\n" + trust_text(run, plan))
+        try:
+            sys.stdout.write("\n" + trust_text(run, plan))
+        except UsageError as error:  # labels are no part of the run
+            _warn(str(error))
 
 
 def _say_unreadable(plan: Plan) -> None:

@@ -18,6 +18,7 @@ from adjudge.judges.families import resolved
 from adjudge.judges.prompt import load_prompt
 from adjudge.judges.request import SCHEMA_VERSION, Model, Prompt, canonical_json, digest
 from adjudge.judges.room import known_windows
+from adjudge.pipeline.agreement import read_labels
 from adjudge.pipeline.conversation import Conversation, StatementSpec
 from adjudge.pipeline.evidence import EvidenceOptions, render
 from adjudge.pipeline.explain import unknown
@@ -126,8 +127,11 @@ def plan_head(suite: Suite, run_id: str, overrides: Overrides) -> PlanHead:
     """Everything of the plan but the conversations.
 
     Raises:
-        UsageError: an unknown grader or judge, an address that holds a secret, a prompt that can't be used.
+        UsageError: an unknown grader or judge, an address that holds a secret, a prompt or labels that can't
+            be used.
     """
+    for _ in read_labels(suite.label_files):
+        pass  # what is wrong with labels is better known before anything is asked
     judges = _with_windows({name: _resolved(name, spec) for name, spec in overrides.judges(suite).items()})
     names = [grader.name for grader in suite.graders]
     for name in overrides.graders:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adjudge.testing import Reply
+from adjudge.testing import Reply, Request
 
 if TYPE_CHECKING:
     from tests.end_to_end.conftest import Desk, Done
@@ -339,3 +339,28 @@ def test_a_file_that_begins_with_a_conversation_that_failed_before_a_word_is_rea
     assert desk.run().code == 3
     assert [row["status"] for row in desk.results()] == ["failed", "completed"]
     assert desk.results()[0]["error"] == "no line"
+
+
+def test_labels_that_can_not_be_read_are_refused_before_anything_is_asked(desk: Desk) -> None:
+    desk.suite(desk.grader("A."), labels=["labels.jsonl"])
+    (desk.path / "labels.jsonl").write_text('{"conversation_id": "c1"}\n')
+
+    assert "labels.jsonl:1" in refused(desk, "run", "suite.yaml")
+
+
+def test_labels_that_are_lost_during_a_run_cost_a_warning_and_not_the_run(desk: Desk) -> None:
+    labels = desk.path / "labels.jsonl"
+    labels.write_text('{"conversation_id": "c1", "statement": "A.", "label": "met"}\n')
+    desk.suite(desk.grader("A."), labels=["labels.jsonl"])
+
+    def answer(_: Request) -> Reply:
+        labels.unlink()
+        return Reply()
+
+    desk.answer = answer
+
+    done = desk.run()
+
+    assert done.code == 0
+    assert done.err.startswith("adjudge: warning: labels ")
+    assert desk.summary()["counts"]["passed"] == 1

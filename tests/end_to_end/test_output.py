@@ -89,7 +89,8 @@ def test_a_junit_file_that_can_not_be_written_is_named_and_the_run_is_kept(desk:
 
     done = desk.run("--junit", "nowhere/junit.xml")
 
-    assert (done.code, done.out) == (4, "")
+    assert done.code == 4
+    assert "Exit code     0" in done.out
     assert "nowhere/" in done.err
     assert desk.summary()["exit_code"] == 0
 
