@@ -44,6 +44,8 @@ def explain_misses(
                     for near in found.nearest:
                         date = near.created or "unknown date"
                         yield visible(f"  {near.key[:12]} of {date}: {near.why}")
-                    if not found.nearest and not found.stored:
+                    if question.refused is not None:
+                        yield visible(f"  would not be asked: {question.refused.message}")
+                    elif not found.nearest and not found.stored:
                         yield "  never asked: nothing stored shares its evidence or its statements"
     yield f"{missed} of {asked} questions have no verdict in {visible(str(cache))}"

@@ -332,6 +332,15 @@ def test_a_dry_run_counts_windows_and_what_would_be_refused(long_desk: Desk) -> 
     assert "1 questions are too long" in long_desk.run("--dry-run").out
 
 
+def test_why_a_refused_question_has_no_verdict_is_said(long_desk: Desk) -> None:
+    suite(long_desk, "The code is named once.", SAYS)
+    long_desk.run()
+    told = long_desk.adjudge("cache", "why-miss", "suite.yaml").out
+
+    assert "would not be asked: about 15," in told
+    assert told.splitlines()[-1].startswith("1 of ")
+
+
 def test_a_verdict_obtained_before_is_taken_though_the_judge_would_not_be_asked(long_desk: Desk) -> None:
     long_desk.suite(long_desk.grader(SAYS))
     assert long_desk.run().code == 0
