@@ -12,6 +12,7 @@ What people or programs said of the conversations stays in their metadata: it is
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -97,7 +98,8 @@ def seed_suite(directory: Path, file: Path) -> Seeded:
     except BaseException:
         conversations.unlink(missing_ok=True)
         if new:
-            directory.rmdir()
+            with suppress(OSError):
+                directory.rmdir()
         raise
     return Seeded(
         files=[suite, conversations] if written else [suite],
@@ -149,5 +151,5 @@ def _recognised(source: Source) -> Statements:
 
 
 def _head(source: Source) -> bytes:
-    with storage(source.path, "read"), source.open() as file:
+    with storage(source.path, "read"), source.path.open("rb") as file:
         return file.read(MAX_BYTES)

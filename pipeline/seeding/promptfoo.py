@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from adjudge.pipeline.conversation import Conversation
 from adjudge.pipeline.listing import everything
-from adjudge.pipeline.plain import mapping
+from adjudge.pipeline.plain import items, mapping
 from adjudge.pipeline.readers import promptfoo
 from adjudge.pipeline.readers.source import Source, Unreadable
 from adjudge.pipeline.seeding.promptfoo_assertions import of_test
@@ -24,4 +25,11 @@ def seed(source: Source, seeds: Seeds) -> Iterator[Conversation | Unreadable]:
             yield found
             continue
         case, variables = mapping(found.metadata.get("testCase")), mapping(found.metadata.get("vars"))
-        yield seeds.ask(found, of_test(case, variables, seeds))
+        test = case if "assert" in case else {**case, "assert": _checked(found.metadata)}
+        yield seeds.ask(found, of_test(test, variables, seeds))
+
+
+def _checked(metadata: dict[str, Any]) -> list[Any]:
+    """The assertions that were checked, where an older output does not have the test. Not what came of it."""
+    checked = items(mapping(metadata.get("gradingResult")).get("componentResults"))
+    return [assertion for one in checked if (assertion := mapping(one).get("assertion"))]

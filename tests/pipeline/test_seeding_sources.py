@@ -168,6 +168,18 @@ def test_what_a_statement_does_not_have_of_an_assertion_is_named(tmp_path: Path)
     }
 
 
+def test_assertions_that_were_checked_are_taken_where_the_output_has_no_test(tmp_path: Path) -> None:
+    checked = [{"pass": True, "assertion": {"type": "llm-rubric", "value": "A."}}, {"assertion": None}]
+    result = {
+        "prompt": {"raw": "hi"},
+        "response": {"output": "hello"},
+        "gradingResult": {"componentResults": checked},
+    }
+    seeded, _ = taken(tmp_path, written(tmp_path, "r.jsonl", result))
+
+    assert [one.statements for one in conversations(seeded)] == [{GRADER: ["A."]}]
+
+
 def test_what_promptfoo_made_of_a_result_is_metadata_and_no_label(tmp_path: Path) -> None:
     seeded, suite = taken(tmp_path, SEEDING / "refund_desk.output.json")
 
