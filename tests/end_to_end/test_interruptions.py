@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import random
 import signal
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -161,44 +159,3 @@ def test_a_second_signal_stops_at_once(suite: Desk, number: int) -> None:
     assert suite.adjudge("resume").code == 1
     assert suite.server.count == KEYS + AT_ONCE
     assert_undisturbed(suite, suite.runs[0])
-
-
-@pytest.mark.soak
-def test_a_run_killed_at_random_moments_loses_nothing(desk: Desk) -> None:
-    conversations, kills, chance = 1000, 8, random.Random(0)
-    desk.conversations(*(f"c{n}" for n in range(conversations)))
-    desk.suite(desk.grader(*STATEMENTS), judges={"main": desk.judge(max_concurrency=AT_ONCE)})
-    reached, last = threading.Event(), 0
-
-    def answer(request: Request) -> Reply:
-        if desk.server.count >= last:
-            reached.set()
-        return replace(decided(request), delay=chance.uniform(0, 0.02))
-
-    desk.answer = answer
-    for command in (("run", "suite.yaml"), *[("resume",)] * (kills - 1)):
-        reached.clear()
-        last = desk.server.count + chance.randrange(1, 300)
-        running = desk.start(*command)
-        assert reached.wait(60)
-        running.signal(signal.SIGKILL)
-        running.wait()
-
-    assert desk.adjudge("resume").code == 1
-    assert desk.server.count <= 3 * conversations + kills * AT_ONCE
-    assert_undisturbed(desk, desk.runs[0])
-
-
-def test_a_verifier_that_never_returns_does_not_outlive_a_second_signal(desk: Desk) -> None:
-    desk.suite(desk.verifier("import threading\nprint('looking')\nthreading.Event().wait()"))
-    running = desk.start("run", "suite.yaml")
-    running.wait_until_said("looking")
-    running.signal(signal.SIGINT)
-    running.wait_until_said("stopping: ")
-    running.signal(signal.SIGINT)
-
-    done = running.wait()
-
-    assert done.code == 130
-    assert "Traceback" not in done.err
-    assert desk.summary()["counts"]["missing"] == 1
