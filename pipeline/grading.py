@@ -120,6 +120,7 @@ class Leg:
         lines = whole_lines(self._run.file(CONVERSATIONS))
         for number, planned in enumerate(self._plan.conversations()):
             line = next(lines, b"")
+            await asyncio.sleep(0)  # where all is recalled, nothing else would let a signal be heard
             if self._stop.is_set():
                 return
             first = number * len(self._places)

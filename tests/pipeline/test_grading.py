@@ -140,6 +140,23 @@ async def test_a_stopped_leg_begins_no_further_conversation(new_run: NewRun) -> 
     assert 1 <= len(journal(run)) < 5
 
 
+async def test_a_leg_that_recalls_everything_hears_that_it_is_to_stop(new_run: NewRun) -> None:
+    run = new_run(conversations=[f"c{n}" for n in range(30)])
+    judge = Fake()
+    answer = await ScriptedJudge(["met"]).judge(JudgeRequest(**known(run)))
+    assert isinstance(answer, Answer)
+    judge.recalls = {"A.": answer, "B.": answer}
+    subject = leg(run, judge)
+
+    grading = asyncio.create_task(subject.grade())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    subject.stop()
+    await grading
+
+    assert 1 <= len(journal(run)) < 10
+
+
 async def test_a_canceled_answer_makes_no_grade(new_run: NewRun) -> None:
     run = new_run(conversations=["c0", "c1"])
     canceled = Failure(cause="canceled", message="the run was stopped", retryable=True)
