@@ -159,3 +159,18 @@ def test_a_second_signal_stops_at_once(suite: Desk, number: int) -> None:
     assert suite.adjudge("resume").code == 1
     assert suite.server.count == KEYS + AT_ONCE
     assert_undisturbed(suite, suite.runs[0])
+
+
+def test_a_verifier_that_never_returns_does_not_outlive_a_second_signal(desk: Desk) -> None:
+    desk.suite(desk.verifier("import threading\nprint('looking')\nthreading.Event().wait()"))
+    running = desk.start("run", "suite.yaml")
+    running.wait_until_said("looking")
+    running.signal(signal.SIGINT)
+    running.wait_until_said("stopping: ")
+    running.signal(signal.SIGINT)
+
+    done = running.wait()
+
+    assert done.code == 130
+    assert "Traceback" not in done.err
+    assert desk.summary()["counts"]["missing"] == 1
