@@ -11,7 +11,7 @@ import orjson
 
 from adjudge.pipeline.aggregate import Aggregate, combined_bounds, score_of
 from adjudge.pipeline.display import json_line
-from adjudge.pipeline.files import storage, whole_file
+from adjudge.pipeline.files import storage, undamaged, whole_file
 from adjudge.pipeline.grade import CountsRow, GradeRow, ResultRow, SpentRow, SummaryRow
 from adjudge.pipeline.plan import Plan, PlannedConversation
 from adjudge.pipeline.policy import Facts, decide
@@ -57,7 +57,7 @@ class Latest:
         start = 0
         if not self._path.exists():
             return
-        with storage(self._path, "read"), self._path.open("rb") as file:
+        with storage(self._path, "read"), undamaged(self._path), self._path.open("rb") as file:
             for line in file:
                 if line.endswith(b"\n"):
                     row = orjson.loads(line)
@@ -72,6 +72,7 @@ class Latest:
             return
         with (
             storage(self._path, "read"),
+            undamaged(self._path),
             self._path.open("rb") as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as journal,
         ):

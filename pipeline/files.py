@@ -30,6 +30,16 @@ def storage(path: Path, doing: str) -> Generator[None]:
 
 
 @contextmanager
+def undamaged(path: Path) -> Generator[None]:
+    """Turn what reading rows of a file raises, because they are no such rows, into a `StorageError`."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError) as error:
+        what = f"{type(error).__name__}: {error}"[:100]
+        raise StorageError(f"{str(path)!r} is damaged ({what}); start a new run") from None
+
+
+@contextmanager
 def whole_file(path: Path) -> Generator[IO[bytes]]:
     """A file that appears under its name complete, or not at all: temp file, fsync, rename.
 

@@ -18,8 +18,9 @@ from adjudge.judges.verdict import Answer
 from adjudge.pipeline.checks import Verifier, load_verifier
 from adjudge.pipeline.checks_grade import checks_grade
 from adjudge.pipeline.conversation import Conversation
+from adjudge.pipeline.display import json_line
 from adjudge.pipeline.evidence import render
-from adjudge.pipeline.files import Journal, whole_lines
+from adjudge.pipeline.files import Journal, undamaged, whole_lines
 from adjudge.pipeline.grade import GradeRow
 from adjudge.pipeline.plan import Plan, PlannedConversation, PlannedGrader
 from adjudge.pipeline.questions import Question, questions
@@ -217,7 +218,7 @@ class Leg:
             self._wrote = True
             self._run.forget_results()
         row = {"conversation_id": planned.id, "number": number, "grade": grade}
-        self._grades.append(orjson.dumps(row))
+        self._grades.append(json_line(row))
         self._watch.graded(grade)
 
     def _journal_errors(
@@ -246,7 +247,7 @@ class Leg:
                     "waited": round(attempt.waited, 3),
                     "raw": attempt.raw,
                 }
-                self._errors.append(orjson.dumps(row))
+                self._errors.append(json_line(row))
 
 
 class _Conclude(Protocol):
@@ -280,13 +281,14 @@ def _journalled(
     """
     done = bytearray(plan.tail.conversation_count * len(places))
     counted: dict[int, frozenset[str]] = {}
-    for line in whole_lines(run.file(GRADES)):
-        row = orjson.loads(line)
-        place = row["number"] * len(places) + places[row["grade"]["grader"]]
-        done[place] = row["grade"]["result"] != "errored"
-        before = counted.pop(place, frozenset())
-        if not done[place]:
-            counted[place] = before.union(answered(row["grade"]))
+    with undamaged(run.file(GRADES)):
+        for line in whole_lines(run.file(GRADES)):
+            row = orjson.loads(line)
+            place = row["number"] * len(places) + places[row["grade"]["grader"]]
+            done[place] = row["grade"]["result"] != "errored"
+            before = counted.pop(place, frozenset())
+            if not done[place]:
+                counted[place] = before.union(answered(row["grade"]))
     return done, counted
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from adjudge.judges.failure import StorageError, UsageError
-from adjudge.pipeline.files import storage, sync_directory, whole_file, whole_lines
+from adjudge.pipeline.files import storage, sync_directory, undamaged, whole_file, whole_lines
 from adjudge.pipeline.grade import ResultRow, SummaryRow
 
 if TYPE_CHECKING:
@@ -66,13 +66,18 @@ class Run:
             StorageError: if it can't be read.
         """
         path = self.file(SUMMARY)
-        with storage(path, "read"):
+        with storage(path, "read"), undamaged(path):
             return orjson.loads(path.read_bytes()) if path.exists() else None
 
     def results(self) -> Iterator[ResultRow]:
-        """The rows of `results.jsonl`, streamed, in plan order."""
-        for line in whole_lines(self.file(RESULTS)):
-            yield orjson.loads(line)
+        """The rows of `results.jsonl`, streamed, in plan order.
+
+        Raises:
+            StorageError: if one is damaged.
+        """
+        with undamaged(self.file(RESULTS)):
+            for line in whole_lines(self.file(RESULTS)):
+                yield orjson.loads(line)
 
     def forget_results(self) -> None:
         """Remove results and summary: there are grades that they don't know.
