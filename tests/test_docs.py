@@ -42,6 +42,14 @@ def test_every_link_to_a_file_leads_to_one(document: Path) -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_test_that_is_named_exists(document: Path) -> None:
+    tests = "".join(path.read_text() for path in ROOT.glob("tests/**/test_*.py"))
+    named = set(re.findall(r"`(test_\w+)`", document.read_text()))
+
+    assert named - set(re.findall(r"def (test_\w+)\(", tests)) == set()
+
+
 def test_the_suite_in_the_readme_loads(tmp_path: Path, verifier: Path) -> None:
     suite = tmp_path / "suite.yaml"
     suite.write_text(example("yaml"))
