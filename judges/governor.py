@@ -35,7 +35,7 @@ TRANSPORT: frozenset[Cause] = frozenset({"unavailable", "timeout"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GovernorState:
-    """What a judge is doing, for the progress line and `summary.json`.
+    """What a judge is doing, for the progress line.
 
     Attributes:
         limit: requests allowed in flight now.
