@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -132,15 +132,26 @@ def planning(home: Path, run_id: str) -> Generator[Path]:
     draft = runs / f".planning-{run_id}"
     with storage(runs, "make the directory"):
         runs.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _clear_drafts(runs)
         draft.mkdir(mode=0o700)
     try:
-        yield draft
-        with storage(draft, "rename"):
-            draft.rename(runs / run_id)
-            sync_directory(runs)
+        with Run(draft).locked():
+            yield draft
+            with storage(draft, "rename"):
+                draft.rename(runs / run_id)
+                sync_directory(runs)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
+
+
+def _clear_drafts(runs: Path) -> None:
+    """Remove what was left by processes that were killed while they planned: nobody holds its lock."""
+    for lock in runs.glob(".planning-*/lock"):
+        draft = Run(lock.parent)
+        if not draft.path.is_symlink():
+            with suppress(StorageError), draft.locked():
+                shutil.rmtree(draft.path, ignore_errors=True)
 
 
 def find_run(reference: str, home: Path) -> Run:

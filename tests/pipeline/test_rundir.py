@@ -60,6 +60,7 @@ def test_a_run_is_locked_for_one_writer(new_run: NewRun) -> None:
 
 def test_a_link_planted_as_the_lock_is_refused(new_run: NewRun, tmp_path: Path) -> None:
     run = new_run()
+    (run.path / "lock").unlink()
     (run.path / "lock").symlink_to(tmp_path / "victim")
 
     with pytest.raises(StorageError, match="lock"), run.locked():
