@@ -18,13 +18,13 @@ def questions_of(
     Raises:
         UsageError: see `Freezing.conversations`.
     """
-    graders = {grader.name: grader for grader in head.graders}
+    graders = {grader.name: grader for grader in (*head.graders, *head.canaries)}
     models, limits, options = head.models(), head.limits(), head.evidence_options()
     for conversation, planned in freezing.conversations(limit):
         asked: list[tuple[PlannedGrader, Question]] = []
         if planned.evidence:
             evidence = render(conversation, options)
-            for grader in map(graders.__getitem__, planned.graders):
+            for grader in map(graders.__getitem__, (*planned.graders, *planned.canaries)):
                 if grader.type == "statements":
                     asked += (
                         (grader, question)

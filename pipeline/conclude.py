@@ -5,11 +5,12 @@ from __future__ import annotations
 import mmap
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import orjson
 
 from adjudge.pipeline.aggregate import Aggregate, combined_bounds, score_of
+from adjudge.pipeline.canary import unreliable
 from adjudge.pipeline.display import json_line
 from adjudge.pipeline.files import storage, undamaged, whole_file
 from adjudge.pipeline.grade import CountsRow, GradeRow, ResultRow, SpentRow, SummaryRow
@@ -36,7 +37,7 @@ def conclude(run: Run, plan: Plan, *, exit_code: int | None = None) -> SummaryRo
             row = result_row(planned, grades)
             tally.add(planned, row)
             file.write(json_line(row) + b"\n")
-    summary = tally.summary(run.id, journal.spent)
+    summary = tally.summary(run.id, journal.spent, journal.canaries)
     if exit_code is not None:
         summary["exit_code"] = exit_code
     run.write_summary(summary)
@@ -50,7 +51,9 @@ class Latest:
         """Read the journal once, remembering where the latest grades are and what all of them cost."""
         self._plan = plan
         self._path = run.file(GRADES)
-        self._names = [grader.name for grader in plan.head.graders]
+        self._names = [grader.name for grader in (*plan.head.graders, *plan.head.canaries)]
+        self.canaries: dict[str, GradeRow] = {}
+        names = {canary.name for canary in plan.head.canaries}
         self.spent = spent_nothing()
         places = {name: place for place, name in enumerate(self._names)}
         self._starts = array("q", [-1]) * (plan.tail.conversation_count * len(self._names))
@@ -63,6 +66,8 @@ class Latest:
                     row = orjson.loads(line)
                     self._starts[row["number"] * len(places) + places[row["grade"]["grader"]]] = start
                     add_spent(self.spent, row["grade"]["spent"])
+                    if row["grade"]["grader"] in names:
+                        self.canaries[row["grade"]["grader"]] = row["grade"]
                 start += len(line)
 
     def by_conversation(self) -> Iterator[tuple[PlannedConversation, list[GradeRow]]]:
@@ -138,9 +143,11 @@ class _Tally:
         self._ungradable = 0
         self._graders = {grader.name: Aggregate() for grader in plan.head.graders}
         self._combined = Aggregate()
+        self._canaries: set[str] = set()
 
     def add(self, planned: PlannedConversation, row: ResultRow) -> None:
         counts = self._counts
+        self._canaries.update(planned.canaries)
         counts["conversations"] += 1
         counts["grades"] += len(planned.graders)
         counts["not_gradable"] += not planned.gradable
@@ -175,7 +182,7 @@ class _Tally:
         else:
             self._combined.add(lowest)
 
-    def summary(self, run_id: str, spent: SpentRow) -> SummaryRow:
+    def summary(self, run_id: str, spent: SpentRow, canaries: Mapping[str, GradeRow]) -> SummaryRow:
         results = self._results
         facts = Facts(
             passed=results["passed"],
@@ -184,6 +191,7 @@ class _Tally:
             missing=results["missing"],
             not_gradable=self._ungradable,
             budget_exhausted=self._causes["budget_exhausted"],
+            unreliable=tuple(unreliable(self._head, self._canaries, canaries)),
         )
         policy, exit_code = decide(self._counts, facts, self._head.policy)
         return {

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from adjudge.judges.failure import Failure, StorageError, UsageError
 from adjudge.judges.request import Evidence, JudgeRequest, digest
 from adjudge.judges.verdict import Answer
+from adjudge.pipeline.canary import canary_grade
 from adjudge.pipeline.checks import Verifier, load_verifier
 from adjudge.pipeline.checks_grade import checks_grade
 from adjudge.pipeline.conversation import Conversation
@@ -80,7 +81,7 @@ class Leg:
         self._warn = warn
         self._head = plan.head
         self._models, self._limits = plan.head.models(), plan.head.limits()
-        self._graders = {grader.name: grader for grader in plan.head.graders}
+        self._graders = {grader.name: grader for grader in (*plan.head.graders, *plan.head.canaries)}
         self._places = {name: place for place, name in enumerate(self._graders)}
         self._window = _Window(window)
         self._stop = asyncio.Event()
@@ -125,7 +126,8 @@ class Leg:
             if self._stop.is_set():
                 return
             first = number * len(self._places)
-            unfinished = [name for name in planned.graders if not done[first + self._places[name]]]
+            wanted = (*planned.graders, *planned.canaries)
+            unfinished = [name for name in wanted if not done[first + self._places[name]]]
             if not planned.gradable or not unfinished:
                 self._watch.finished(1)
                 continue
@@ -196,6 +198,8 @@ class Leg:
             if not any(_canceled(outcome) for outcome in settled):
                 counted = self._counted.get(number * len(self._places) + self._places[grader.name], ())
                 grade = statements_grade(grader, statements, asked, settled, counted=counted)
+                if grader.name in planned.canaries:
+                    grade = canary_grade(grade, self._head.judges[grader.judges[0]])
                 self._write(number, planned, grade)
 
         if not missing:

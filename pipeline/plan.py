@@ -90,6 +90,7 @@ class PlannedConversation(_Frozen):
         left_out: what of the conversation the evidence doesn't show, and why.
         graders: names of the graders selected for it, in plan order.
         statements: by grader, what its test and itself add to the grader's own statements.
+        canaries: names of the canaries asked of it; what they answer is no result of it.
     """
 
     id: str
@@ -107,6 +108,7 @@ class PlannedConversation(_Frozen):
     left_out: list[str] = Field(default_factory=list[str])
     graders: list[str] = Field(default_factory=list[str])
     statements: dict[str, list[PlannedStatement]] = Field(default_factory=dict[str, list[PlannedStatement]])
+    canaries: list[str] = Field(default_factory=list[str])
 
     @property
     def gradable(self) -> bool:
@@ -125,6 +127,7 @@ class PlanHead(_Frozen):
     suite_digest: str
     suite_text: str
     graders: list[PlannedGrader]
+    canaries: list[PlannedGrader] = Field(default_factory=list[PlannedGrader])
     judges: dict[str, JudgeSpec]
     prompts: dict[str, PlannedPrompt]
     evidence: EvidenceSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -19,6 +19,7 @@ from adjudge.judges.prompt import load_prompt
 from adjudge.judges.request import SCHEMA_VERSION, Model, Prompt, canonical_json, digest
 from adjudge.judges.room import known_windows
 from adjudge.pipeline.agreement import read_labels
+from adjudge.pipeline.canary import canary_graders
 from adjudge.pipeline.conversation import Conversation, StatementSpec
 from adjudge.pipeline.evidence import EvidenceOptions, render
 from adjudge.pipeline.explain import unknown
@@ -145,6 +146,7 @@ def plan_head(suite: Suite, run_id: str, overrides: Overrides) -> PlanHead:
     }
     by_digest = {prompt.digest: prompt for prompt in prompts.values()}
     budget = {"max_calls": overrides.max_calls, "max_cost_usd": overrides.max_cost_usd}
+    graders = [_planned_grader(suite, grader, judges, prompts) for grader in chosen]
     return PlanHead(
         run_id=run_id,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -152,7 +154,8 @@ def plan_head(suite: Suite, run_id: str, overrides: Overrides) -> PlanHead:
         suite_path=str(suite.path),
         suite_digest=suite.digest,
         suite_text=suite.text,
-        graders=[_planned_grader(suite, grader, judges, prompts) for grader in chosen],
+        graders=graders,
+        canaries=canary_graders(judges, graders),
         judges=judges,
         prompts={
             key: PlannedPrompt(name=p.name, system=p.system, user=p.user, digest=p.digest)
@@ -177,6 +180,7 @@ class Freezing:
     count: int = 0
     unreadable: int = 0
     listed: list[UnreadableRecord] = field(default_factory=list[UnreadableRecord])
+    asked: set[str] = field(default_factory=set[str])
 
     def conversations(self, limit: int | None = None) -> Iterator[tuple[Conversation, PlannedConversation]]:
         """Each conversation with its row of the plan; what can't be read is kept for `tail`.
@@ -248,7 +252,16 @@ class Freezing:
             left_out=list(evidence.left_out) if evidence else [],
             graders=selected,
             statements={name: statements for name, statements in extras.items() if statements},
+            canaries=list(self._canaries(graders[name] for name in extras)) if judged else [],
         )
+
+    def _canaries(self, graders: Iterable[PlannedGrader]) -> Iterator[str]:
+        """The canaries of judges that `graders` ask, and that nobody has asked before."""
+        judges = {judge for grader in graders for judge in grader.judges}
+        for canary in self.head.canaries:
+            if canary.name not in self.asked and judges.intersection(canary.judges):
+                self.asked.add(canary.name)
+                yield canary.name
 
 
 def _planned_grader(

@@ -62,6 +62,10 @@ def _judge_findings(judges: Mapping[str, Any]) -> Iterator[Finding]:
                 yield Finding(where=(*where, "params", parameter), message=message, about_key=True)
         for place in secret_places({key: params[key] for key in params if key not in _OWN_PARAMS}):
             yield Finding(where=(*where, "params", *place), message=TELLING_VALUE)
+        canary = [mapping(known).get("statement") for known in items(mapping(judge).get("canary"))]
+        for place, statement in enumerate(canary):
+            if isinstance(statement, str) and statement in canary[:place]:
+                yield Finding(where=(*where, "canary", place), message="the same statement is there already")
         base = mapping(judge).get("api_base")
         if isinstance(base, str) and not base.startswith(("http://", "https://")):
             yield Finding(where=(*where, "api_base"), message="must begin with http:// or https://")

@@ -85,6 +85,13 @@ class Price(_Spec):
     ] = None
 
 
+class Canary(_Spec):
+    """A statement whose answer is known, to see whether a judge can be relied on."""
+
+    statement: Annotated[Text, Field(description="Something that is true, or false, of any conversation.")]
+    expect: Annotated[Literal["met", "not_met"], Field(description="What a judge must say of it.")]
+
+
 class JudgeSpec(_Spec):
     """A model that says whether statements hold."""
 
@@ -117,6 +124,13 @@ class JudgeSpec(_Spec):
     ] = 300
     max_concurrency: Annotated[int, Field(ge=1, description="Requests in flight at once, at most.")] = 32
     price: Annotated[Price | None, Field(description="Prices to use in place of litellm's.")] = None
+    canary: Annotated[
+        list[Canary],
+        Field(
+            description="Asked of the first conversation it judges. A wrong answer enters no score, but "
+            "leaves the run undecided: judge_unreliable."
+        ),
+    ] = Field(default_factory=list[Canary])
 
 
 class _Grader(_Spec):

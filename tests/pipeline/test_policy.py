@@ -93,6 +93,18 @@ def test_an_unreadable_record_is_never_tolerated(policy: Policy) -> None:
     assert code(Facts(passed=5), policy, unreadable=1) == 3
 
 
+@pytest.mark.parametrize(
+    "policy", [Policy(), Policy(max_errored=99), Policy(min_pass_rate=0.0, max_errored=99)]
+)
+def test_an_unreliable_judge_is_never_tolerated_and_no_failure_is_hidden_by_it(policy: Policy) -> None:
+    facts = Facts(passed=5, unreliable=("judge 'main' says met of 'x', which is not_met",))
+    row, exit_code = decide(counts(facts), facts, policy)
+
+    assert exit_code == 3
+    assert "judge_unreliable: judge 'main' says met of 'x', which is not_met" in row["reasons"]
+    assert code(Facts(failed=5, unreliable=facts.unreliable)) == 1
+
+
 def test_a_run_that_planned_no_grade_has_nothing_to_judge() -> None:
     row, exit_code = decide(counts(Facts()), Facts(), Policy())
 
