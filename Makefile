@@ -10,7 +10,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart install dev test soak check format wheel lock clean
+.PHONY: help quickstart install dev test soak check format wheel schema lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ format: dev ## format and mend what ruff can mend
 wheel: install ## build the wheel into dist/
 	rm -rf build dist
 	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+schema: install ## write configs/suite.schema.json anew, for editors
+	$(BIN)/adjudge schema > configs/suite.schema.json
 
 lock: ## bring requirements/ up to date with pyproject.toml (needs uv; everything else does not)
 	$(LOCK) --upgrade --group build --output-file requirements/build.txt

@@ -287,11 +287,9 @@ def init(
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of suite files, for editors."""
-    import json
+    from adjudge.pipeline.suite import schema_text
 
-    from adjudge.pipeline.suite import suite_schema
-
-    typer.echo(json.dumps(suite_schema(), indent=2))
+    typer.echo(schema_text(), nl=False)
 
 
 @app.command()

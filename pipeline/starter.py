@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.judges.failure import StorageError, UsageError
+from adjudge.pipeline.suite import schema_text
 
 _SUITE = """\
+# yaml-language-server: $schema=suite.schema.json
 # A suite says what is graded (conversations), by what (graders and judges), and what must hold (policy).
 # Try it: adjudge run suite.yaml --dry-run
 name: refund-desk
@@ -121,6 +123,7 @@ def write_starter(directory: Path) -> list[Path]:
         directory / "suite.yaml": _SUITE,
         directory / "conversations.jsonl": "".join(lines),
         directory / "verifiers" / "refunds.py": _VERIFIER,
+        directory / "suite.schema.json": schema_text(),
     }
     there = [repr(str(path)) for path in contents if path.exists()]
     if there:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -142,6 +143,11 @@ def suite_schema() -> dict[str, Any]:
     schema = SuiteFile.model_json_schema()
     schema["required"] = [key for key in schema["required"] if key != "name"]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def schema_text() -> str:
+    """`suite_schema` as a file: what `adjudge schema` prints."""
+    return json.dumps(suite_schema(), indent=2) + "\n"
 
 
 def _located(all_findings: Iterable[Finding], document: Document) -> Iterator[Problem]:
