@@ -7,6 +7,7 @@ The environment of a command says how:
 - `FAIL=full:7`: from its 7th step on, other than commits, writes and fsyncs find no space left.
 - `FAIL=once:7`: only its 7th step, other than commits, does.
 - `JUMPS=-3600,86400,0`: each look at the wall clock sees it so many seconds wrong, in turn.
+- `GRACE=0.2`: calls in flight have so many seconds to finish after a signal.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import adjudge.judges.ledger_judge
 import adjudge.pipeline.grading
 import adjudge.pipeline.planning
 import adjudge.pipeline.rundir
+from adjudge.pipeline import session
 
 
 class Steps:
@@ -139,6 +141,8 @@ def serve() -> None:
             Steps(how, int(which)).install()
         if "JUMPS" in os.environ:
             let_the_clock_jump([float(jump) for jump in os.environ["JUMPS"].split(",")])
+        if "GRACE" in os.environ:
+            session.GRACE_SECONDS = float(os.environ["GRACE"])
         return sound()
 
     program.main = main

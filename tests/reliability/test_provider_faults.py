@@ -310,6 +310,7 @@ def test_a_cost_cap_holds_where_usage_is_missing_or_nonsense(desk: Desk, usage: 
     assert summary["errors_by_cause"] == {"budget_exhausted": 1}
 
 
+@pytest.mark.soak
 def test_a_run_reads_no_env_file_uses_no_proxy_and_connects_to_its_judge_alone(desk: Desk) -> None:
     program = (
         "import sys\n"
