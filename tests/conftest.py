@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, settings
 def pytest_configure() -> None:
     """Let Hypothesis take its time: how fast a machine is, and what else it does, decides no test."""
     settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    settings.load_profile("any speed")
+    settings.register_profile("soak", settings.get_profile("any speed"), max_examples=5000)
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "any speed"))
 
 
 @pytest.fixture(scope="session", autouse=True)
