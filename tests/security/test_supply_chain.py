@@ -10,6 +10,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from contextlib import closing
+from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,6 +58,7 @@ def called(tree: ast.Module) -> Iterator[str]:
                 yield f".{node.func.attr}"
 
 
+@cache
 def trees() -> dict[str, ast.Module]:
     """Every module of the package by its path, through the links of a checkout."""
     found: dict[str, ast.Module] = {}
