@@ -68,7 +68,13 @@ MaxCalls = Annotated[
 ]
 MaxCost = Annotated[
     float | None,
-    typer.Option("--max-cost", metavar="USD", min=0, envvar="ADJUDGE_MAX_COST", help="Hard cap on cost."),
+    typer.Option(
+        "--max-cost",
+        metavar="USD",
+        min=0,
+        envvar="ADJUDGE_MAX_COST",
+        help="Hard cap on cost; calls in flight finish.",
+    ),
 ]
 DEFAULT_HOME = Path(".adjudge")
 

@@ -37,9 +37,9 @@ def show(reference: str, conversation: str | None, home: Path, *, as_json: bool)
         if as_json:
             sys.stdout.write(json_text(row))
             return
-        from adjudge.pipeline.report_text import conversation_text
+        from adjudge.pipeline.report_text import conversation_text, verdicts_text
 
-        sys.stdout.write(conversation_text(row))
+        sys.stdout.write(conversation_text(row) + verdicts_text(row))
         return
     summary = _concluded(run).summary()
     if summary is None:

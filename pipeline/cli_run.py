@@ -115,9 +115,12 @@ def _report(run: Run, summary: SummaryRow, settings: Settings, junit: Path | Non
 
 
 def _print(run: Run, summary: SummaryRow) -> None:
-    from adjudge.pipeline.report_run import print_run
+    from adjudge.pipeline.report_run import look_at, print_run
 
     print_run(summary, results_by_grader(run.results()), sys.stdout)
+    look = look_at(run.results())
+    if look:
+        sys.stdout.write("\n" + look)
     plan = run.plan()
     if plan.head.recorded or plan.head.labels:
         from adjudge.pipeline.trust import trust_text
@@ -134,6 +137,8 @@ def _say_unreadable(plan: Plan) -> None:
         _warn(f"{place}: {record.reason}")
     if plan.tail.unreadable_count > 10:
         _warn(f"{plan.tail.unreadable_count - 10} more records could not be read; plan.json lists them")
+    for name in plan.tail.unused_tests:
+        _warn(f"no conversation ran the test {name!r} of the suite, so what it adds is asked of none")
 
 
 def _warn(message: str) -> None:

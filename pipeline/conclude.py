@@ -172,7 +172,8 @@ class _Tally:
         else:
             aggregate.add(value)
         if grade["error"] is not None:
-            self._causes[grade["error"]["cause"]] += 1
+            errors = [row["error"] for row in grade.get("statements", []) if row["error"]]
+            self._causes.update({error["cause"] for error in (grade["error"], *errors)})
 
     def _add_combined(self, row: ResultRow) -> None:
         lowest, highest = combined_bounds(row)

@@ -138,10 +138,26 @@ class Leg:
             for grader in todo:
                 if grader.type == "checks":
                     await self._check(number, planned, grader, verifiers[grader.name], conversation)
+            asking: list[asyncio.Task[None]] = []
             if evidence is not None:
                 for grader in judging:
-                    await self._judge(group, number, planned, grader, evidence)
+                    asking += await self._judge(group, number, planned, grader, evidence)
+            self._finish_after(asking)
+
+    def _finish_after(self, asking: list[asyncio.Task[None]]) -> None:
+        """Say that a conversation is finished once everything asked about it is answered."""
+        left = len(asking)
+
+        def done(_: asyncio.Task[None]) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                self._watch.finished(1)
+
+        if not asking:
             self._watch.finished(1)
+        for task in asking:
+            task.add_done_callback(done)
 
     def _evidence(self, conversation: Conversation, planned: PlannedConversation) -> Evidence:
         evidence = render(conversation, self._head.evidence_options())
@@ -171,7 +187,8 @@ class Leg:
         planned: PlannedConversation,
         grader: PlannedGrader,
         evidence: Evidence,
-    ) -> None:
+    ) -> list[asyncio.Task[None]]:
+        """Grade at once what was answered before; what was not is asked in the task returned."""
         statements = self._head.effective(grader, planned)
         prompt = self._head.prompts[grader.prompt].prompt()
         asked = list(
@@ -204,9 +221,9 @@ class Leg:
 
         if not missing:
             conclude([])
-            return
+            return []
         await self._window.enter(len(missing))
-        group.create_task(self._ask([asked[place] for place in missing], conclude))
+        return [group.create_task(self._ask([asked[place] for place in missing], conclude))]
 
     async def _ask(self, asked: Sequence[Question], conclude: _Conclude) -> None:
         try:

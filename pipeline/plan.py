@@ -175,9 +175,10 @@ class PlanHead(_Frozen):
 
 
 class Tail(_Frozen):
-    """What is known only when all conversations were read: how many, and which records could not be."""
+    """What is known only when all conversations were read: how many, and what was of no use or unreadable."""
 
     conversation_count: int
+    unused_tests: list[str] = Field(default_factory=list[str])
     unreadable_count: int
     unreadable: list[UnreadableRecord]
 

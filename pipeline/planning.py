@@ -69,6 +69,18 @@ class Overrides:
     max_cost_usd: float | None = None
     refresh: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse what no command line would let through.
+
+        Raises:
+            UsageError: naming the value.
+        """
+        least = {"limit": 1, "concurrency": 1, "max_calls": 0, "max_cost_usd": 0}
+        for name, lowest in least.items():
+            value = getattr(self, name)
+            if value is not None and not value >= lowest:
+                raise UsageError(f"{name} is {lowest} or more, not {value!r}")
+
     def judges(self, suite: Suite) -> dict[str, JudgeSpec]:
         """The suite's judges with this command line's word on them.
 
@@ -181,6 +193,8 @@ class Freezing:
     unreadable: int = 0
     listed: list[UnreadableRecord] = field(default_factory=list[UnreadableRecord])
     asked: set[str] = field(default_factory=set[str])
+    tests: set[str | None] = field(default_factory=set[str | None])
+    stopped: bool = False
 
     def conversations(self, limit: int | None = None) -> Iterator[tuple[Conversation, PlannedConversation]]:
         """Each conversation with its row of the plan; what can't be read is kept for `tail`.
@@ -194,6 +208,7 @@ class Freezing:
         for file in self.suite.conversation_files:
             for found in read_conversations(file.path, file.format):
                 if limit is not None and self.count >= limit:
+                    self.stopped = True
                     return
                 if isinstance(found, Unreadable):
                     self._refuse(found.file, found.line, found.reason)
@@ -209,11 +224,22 @@ class Freezing:
                     self._refuse(str(file.path), found.line, reason)
                     continue
                 self.count += 1
+                self.tests.add(found.test)
                 yield found, row
 
     def tail(self) -> Tail:
         """What is known once all conversations were read."""
-        return Tail(conversation_count=self.count, unreadable_count=self.unreadable, unreadable=self.listed)
+        return Tail(
+            conversation_count=self.count,
+            unused_tests=self.unused_tests,
+            unreadable_count=self.unreadable,
+            unreadable=self.listed,
+        )
+
+    @property
+    def unused_tests(self) -> list[str]:
+        """Tests of the suite that no conversation ran, likely misspelt; none where not all were read."""
+        return [] if self.stopped else [name for name in self.suite.tests if name not in self.tests]
 
     def _refuse(self, file: str, line: int | None, reason: str) -> None:
         self.unreadable += 1

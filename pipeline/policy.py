@@ -68,7 +68,7 @@ def decide(counts: CountsRow, facts: Facts, policy: Tolerances) -> tuple[PolicyR
     | `min_pass_rate` not set: all must pass | `min_pass_rate: r`: r of the planned must pass | code |
     |---|---|---|
     | a gating grade failed | fewer would pass even if all that is not judged passed | 1, not met |
-    | a record is unreadable, graded evidence flagged incomplete or a judge unreliable | the same | 3, undecided |
+    | a record is unreadable, evidence flagged incomplete or a judge unreliable | the same | 3, undecided |
     | no grade was planned at all | the same | 5, undecided |
     | more is not judged than `max_errored`, or than 0 | the same, but only where `max_errored` is set | 3 |
     | gating grades were planned and none was judged | fewer would pass if none of that passed | 3 |

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TextIO
 
 from adjudge.pipeline.display import pad, visible, width
-from adjudge.pipeline.grade import AggregateRow, SummaryRow
+from adjudge.pipeline.grade import AggregateRow, ResultRow, SummaryRow
 from adjudge.pipeline.report_text import LABEL_COLUMNS, reward
 from adjudge.pipeline.scoring import exact
 
@@ -61,6 +61,22 @@ def run_text(summary: SummaryRow, results: Mapping[str, Counter[str]]) -> str:
         results: how often each grader passed, failed and errored, from `aggregate.results_by_grader`.
     """
     return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in _lines(summary, results))
+
+
+def look_at(rows: Iterable[ResultRow], listed: int = 5) -> str:
+    """The first conversations with a grade that did not pass, and how to see them; empty if there is none."""
+    found: list[str] = []
+    more = 0
+    for row in rows:
+        results = {grade["result"] for grade in row["grades"]} - {"passed"}
+        if results:
+            found.append(f"  {visible(row['conversation_id'])}: {', '.join(sorted(results))}\n")
+            more, found = more + (len(found) > listed), found[:listed]
+    if not found:
+        return ""
+    rest = f"  and {more} more\n" if more else ""
+    hint = "See one with `adjudge show RUN CONVERSATION`, all with `adjudge export RUN --format markdown`\n"
+    return "Not passed\n" + "".join(found) + rest + hint
 
 
 def print_run(summary: SummaryRow, results: Mapping[str, Counter[str]], stream: TextIO) -> None:

@@ -43,6 +43,29 @@ def conversation_text(row: ResultRow) -> str:
     return _blocks(list(_facts(row))) + "".join([*grades, *missing])
 
 
+def verdicts_text(row: ResultRow) -> str:
+    """What every grade of a conversation rests on: decisions with reasons and quotes, checks with details."""
+    lines: list[str] = []
+    for grade in row["grades"]:
+        lines += ["", f"  Verdicts of {visible(grade['grader'])}"]
+        for statement in grade.get("statements", []):
+            error = statement["error"]
+            said = statement["decision"] or "errored"
+            lines.append(f"  {statement['id']}  {said}: {visible(statement['text'])}")
+            if error is not None:
+                lines.append(f"      {error['cause']}: {visible(error['message'])}")
+            if statement["rationale"]:
+                lines.append(f"      {visible(statement['rationale'])}")
+            for citation in statement["citations"]:
+                found = "" if citation["verified"] else " (not found there)"
+                lines.append(f'      turn {citation["turn"]}{found}: "{visible(citation["quote"])}"')
+        for check in grade.get("checks", []):
+            mark = ("✓" if check["passed"] else "✗") + ("" if check["required"] else " (optional)")
+            detail = f": {visible(check['detail'])}" if check["detail"] else ""
+            lines.append(f"  {mark} {visible(check['label'])}{detail}")
+    return "\n".join(lines) + "\n" if lines else ""
+
+
 def rollouts_text(group: RolloutGroup) -> str:
     """The rollouts of one test under one grader (S10), then pass@k and pass^k; ends in a newline.
 

@@ -261,6 +261,7 @@ class SuiteFile(_Spec):
         list[Name],
         Field(description="Files of verdicts (`adjudge cache export`), consulted before the cache."),
     ] = Field(default_factory=list[str])
-    labels: Annotated[list[Name], Field(description="Files of people's labels, for `adjudge agreement`.")] = (
-        Field(default_factory=list[str])
-    )
+    labels: Annotated[
+        list[Name],
+        Field(description="Files of people's labels; a run says how often judge and people agree."),
+    ] = Field(default_factory=list[str])
