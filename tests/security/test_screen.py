@@ -68,8 +68,11 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, new_desk: NewDesk) -> Gene
             {"id": f"c1{ID}"},
         ]
         desk.conversations(*rows, file="\x1b[2J\u202enamed.jsonl")
+        label = {"conversation_id": f"c1{ID}", "statement": "A.", "label": "not_met", "note": EVIL}
+        (desk.path / "labels.jsonl").write_text(json.dumps(label) + "\n")
         checked = desk.verifier(f"return [check(conversation.id, False, {EVIL!r})]")
-        desk.suite(desk.grader("A."), checked, conversations=["*.jsonl"])
+        files = ["*named.jsonl", "conversations.jsonl"]
+        desk.suite(desk.grader("A."), checked, conversations=files, labels=["labels.jsonl"])
         done = desk.run()
         assert done.code == 1, done
         yield desk
@@ -136,6 +139,7 @@ COMMANDS = {
     "cache verify": "sound",
     "cache why-miss suite.yaml --judge openai/another": SEEN,
     "doctor": "",
+    "run suite.yaml": f"c1{SEEN} behaves s1: a person says not_met, the judge met",
     "run suite.yaml --json": "",
     "run suite.yaml --dry-run --json": "",
     "show latest {file}": visible("\x1b[2J\u202enamed.jsonl"),
