@@ -277,7 +277,8 @@ def _quoted(text: str) -> str:
 
 
 def _number(text: str) -> float | None:
-    if not _NUMBER.fullmatch(text.strip()):
+    text = text.strip()  # of more than float() takes for white space
+    if not _NUMBER.fullmatch(text):
         return None
     value = float(text)
     return value if isfinite(value) else None

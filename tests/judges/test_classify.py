@@ -201,6 +201,7 @@ def test_any_response_is_told_apart(body: bytes, status: int) -> None:
     [
         ({"retry-after": "7"}, 7.0),
         ({"retry-after": " 0.5 "}, 0.5),
+        ({"retry-after": "7\x1f"}, 7.0),
         ({"retry-after": "-5"}, 0.0),
         ({"retry-after": "1e12"}, LONGEST_WAIT),
         ({"retry-after": "nan"}, None),
