@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -194,6 +195,19 @@ def test_a_canary_that_is_none_is_refused(desk: Desk, canary: object, words: str
 
     assert done.code == 2
     assert words in done.err
+
+
+def test_the_canary_of_the_documentation_loads(desk: Desk) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "canary.md").read_text()
+    judges = text.split("```yaml\n")[1].split("```")[0]
+    graders = '{name: g, type: statements, judge: main, statements: ["A."]}'
+    (desk.path / "suite.yaml").write_text(
+        f"{judges}conversations: [conversations.jsonl]\ngraders: [{graders}]\n"
+    )
+
+    found = json.loads(desk.run("--dry-run", "--json").out)
+
+    assert found["calls"] == 2
 
 
 def test_a_grader_that_has_the_name_of_a_canary_is_refused(desk: Desk) -> None:
