@@ -95,8 +95,8 @@ class Access:
         key = key_in(self.environ, names)
         if key is None and self.api_key_env is None and (self.model.api_base is not None or not needed):
             return PLACEHOLDER_KEY
-        if key is None or _CONTROL.search(key):
-            wrong = "is not set" if key is None else "holds a line break, which no key has"
+        if key is None or not (key.isascii() and key.isprintable()):
+            wrong = "is not set" if key is None else "holds a line break or another sign that no key has"
             raise UsageError(f"{self.label}: {' or '.join(names)} {wrong}; it must hold the API key")
         return key
 

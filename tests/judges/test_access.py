@@ -38,9 +38,11 @@ def test_white_space_around_a_key_is_not_part_of_it() -> None:
     assert access(environ={"A": " key\n"}).key(("A",), needed=True) == "key"
 
 
-def test_a_key_with_a_line_break_inside_is_refused_without_being_shown() -> None:
-    with pytest.raises(UsageError, match="A holds a line break") as caught:
-        access(environ={"A": "one\ntwo"}).key(("A",), needed=True)
+@pytest.mark.parametrize("base", [None, "http://h"])
+@pytest.mark.parametrize("key", ["one\ntwo", "one\x00two", "one\x7ftwo", "cl\u00e9-two"])
+def test_a_key_that_can_not_be_sent_is_refused_without_being_shown(key: str, base: str | None) -> None:
+    with pytest.raises(UsageError, match="A holds a line break or another sign") as caught:
+        access(base=base, environ={"A": key}).key(("A",), needed=True)
 
     assert "two" not in str(caught.value)
 
