@@ -15,11 +15,14 @@ from pydantic import ValidationError
 from adjudge.judges.access import refuse_secrets
 from adjudge.judges.failure import UsageError
 from adjudge.judges.families import resolved
+from adjudge.judges.governed import GovernedJudge
+from adjudge.judges.governor import Governor
 from adjudge.judges.ledger import Ledger
 from adjudge.judges.prompt import load_prompt
 from adjudge.judges.protocol import Judge
 from adjudge.judges.recorded import Recordings
 from adjudge.judges.request import Calls, Model
+from adjudge.judges.retry import RetryingJudge
 from adjudge.judges.room import known_windows
 from adjudge.judges.wallet import Wallet
 from adjudge.pipeline.bench import Bench, Lookup
@@ -30,7 +33,7 @@ from adjudge.pipeline.grade import GradeRow
 from adjudge.pipeline.plan import PlannedGrader, PlannedStatement
 from adjudge.pipeline.planning import Overrides, plan_run
 from adjudge.pipeline.questions import Question, questions
-from adjudge.pipeline.rundir import Run, new_run_id
+from adjudge.pipeline.rundir import Run, new_run_id, on_trial
 from adjudge.pipeline.session import carry_out
 from adjudge.pipeline.statements import Outcome, statements_grade
 from adjudge.pipeline.suite import JudgeSpec, load_suite
@@ -117,6 +120,7 @@ async def arun(
     max_cost_usd: float | None = None,
 ) -> Run:
     """`run`, inside an event loop. Same arguments, result and errors."""
+    _refuse_text(conversations=conversations, graders=graders)
     overrides = Overrides(
         model=judge,
         api_base=api_base,
@@ -129,7 +133,8 @@ async def arun(
     )
     started = plan_run(load_suite(suite, conversations=conversations), Path(out), overrides)
     lookup = Lookup(cache=Path(cache or Path(out) / "cache"), offline=offline)
-    await carry_out(started, started.plan(), lookup, Unwatched, warn=_log.warning)
+    with on_trial(started):
+        await carry_out(started, started.plan(), lookup, Unwatched, warn=_log.warning)
     return started
 
 
@@ -197,6 +202,7 @@ async def agrade(
     cache: str | Path = HOME / "cache",
 ) -> GradeRow:
     """`grade`, inside an event loop. Same arguments, result and errors."""
+    _refuse_text(statements=statements)
     graded = _conversation(conversation)
     planned = [_planned(statement) for statement in statements]
     grader = _grader(planned, threshold, calls, overflow)
@@ -231,12 +237,26 @@ async def agrade(
                 lookup=Lookup(cache=Path(cache)),
             )
             judge = (await files.enter_async_context(bench)).judges["judge"]
+        else:
+            # Whatever it raises becomes a cause, as in a run.
+            judge = RetryingJudge(GovernedJudge(judge, Governor("judge"), Wallet()), attempts=1)
         outcomes = await asyncio.gather(*(_asked(judge, question) for question in asked))
     return statements_grade(grader, planned, asked, outcomes)
 
 
 async def _asked(judge: Judge, question: Question) -> Outcome:
     return question.refused or await judge.judge(question.request)
+
+
+def _refuse_text(**lists: object) -> None:
+    """Refuse one text where a list is meant: its letters would be taken for the items.
+
+    Raises:
+        UsageError: naming the argument.
+    """
+    for name, value in lists.items():
+        if isinstance(value, str):
+            raise UsageError(f"{name} is a list: write {name}=[{value!r}]")
 
 
 def _conversation(given: Conversation | Mapping[str, Any]) -> Conversation:

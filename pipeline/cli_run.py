@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from adjudge.pipeline.grade import SummaryRow
 from adjudge.pipeline.plan import Plan
 from adjudge.pipeline.planning import Overrides, plan_run
 from adjudge.pipeline.progress import Progress
-from adjudge.pipeline.rundir import Run, find_run
+from adjudge.pipeline.rundir import Run, find_run, on_trial
 from adjudge.pipeline.session import JudgeStates, carry_out
 from adjudge.pipeline.suite import Budget, load_suite
 
@@ -52,12 +51,8 @@ def run(
         UsageError, StorageError: see `plan_run` and `carry_out`.
     """
     started = plan_run(load_suite(suite, conversations=conversations), settings.home, overrides)
-    try:
+    with on_trial(started):
         summary = _carry_out(started, settings)
-    except UsageError:
-        # It never was a run. What was paid for is in the cache.
-        shutil.rmtree(started.path, ignore_errors=True)
-        raise
     return _report(started, summary, settings, junit)
 
 

@@ -207,7 +207,7 @@ class _Tally:
             "cached": spent["cached"],
             "usage": spent["usage"],
             "usage_unknown_calls": spent["usage_unknown_calls"],
-            "cost_usd": spent["cost_usd"],
+            "cost_usd": None if spent["cost_unknown_calls"] and not spent["cost_usd"] else spent["cost_usd"],
             "cost_unknown_calls": spent["cost_unknown_calls"],
             "errors_by_cause": dict(sorted(self._causes.items())),
         }

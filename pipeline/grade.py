@@ -205,6 +205,6 @@ class SummaryRow(TypedDict):
     cached: int
     usage: UsageRow
     usage_unknown_calls: int
-    cost_usd: float
+    cost_usd: float | None
     cost_unknown_calls: int
     errors_by_cause: dict[str, int]

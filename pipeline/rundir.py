@@ -154,6 +154,20 @@ def _clear_drafts(runs: Path) -> None:
                 shutil.rmtree(draft.path, ignore_errors=True)
 
 
+@contextmanager
+def on_trial(run: Run) -> Generator[None]:
+    """Remove a new run that turns out unusable: it never was one. What was paid for is in the cache.
+
+    Raises:
+        UsageError: the one that showed it.
+    """
+    try:
+        yield
+    except UsageError:
+        shutil.rmtree(run.path, ignore_errors=True)
+        raise
+
+
 def find_run(reference: str, home: Path) -> Run:
     """The run `reference` names: a directory, a run id (or its unambiguous beginning), or `latest`.
 

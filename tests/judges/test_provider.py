@@ -27,8 +27,6 @@ from adjudge.judges.verdict import Answer
 from adjudge.testing import FaultServer, Reply, not_met, verdicts
 
 # Pydantic warns once for each type of litellm's that is read-only; litellm silences that, pytest does not.
-pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier")
-
 KEY = "k3y-of-the-contract-tests"
 CHAT = "/v1/chat/completions"
 
