@@ -31,7 +31,7 @@ from adjudge.pipeline.evidence import EvidenceOptions, render
 from adjudge.pipeline.explain import findings
 from adjudge.pipeline.grade import GradeRow
 from adjudge.pipeline.plan import PlannedGrader, PlannedStatement
-from adjudge.pipeline.planning import Overrides, plan_run
+from adjudge.pipeline.planning import Overrides, plan_run, planned_statement
 from adjudge.pipeline.questions import Question, questions
 from adjudge.pipeline.rundir import Run, new_run_id, on_trial
 from adjudge.pipeline.session import carry_out
@@ -204,7 +204,7 @@ async def agrade(
     """`grade`, inside an event loop. Same arguments, result and errors."""
     _refuse_text(statements=statements)
     graded = _conversation(conversation)
-    planned = [_planned(statement) for statement in statements]
+    planned = [planned_statement(statement) for statement in statements]
     grader = _grader(planned, threshold, calls, overflow)
     model, limits = Model(name=""), dict[str, int]()
     if isinstance(judge, str):
@@ -267,14 +267,6 @@ def _conversation(given: Conversation | Mapping[str, Any]) -> Conversation:
     except ValidationError as error:
         wrong = "; ".join(str(finding) for finding in findings(error, Conversation))
         raise UsageError(f"not a conversation: {wrong}") from None
-
-
-def _planned(statement: str | StatementSpec) -> PlannedStatement:
-    if isinstance(statement, str):
-        return PlannedStatement(text=statement)
-    return PlannedStatement(
-        text=statement.text, required=statement.required, over_windows=statement.over_windows
-    )
 
 
 def _grader(

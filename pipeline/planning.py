@@ -309,7 +309,7 @@ def _planned_grader(
             verifier=f"{path}:{function}",
             verifier_digest=file_digest,
         )
-    statements = [_planned_statement(statement) for statement in grader.statements or []]
+    statements = [planned_statement(statement) for statement in grader.statements or []]
     prompt = prompts[grader.name]
     asked = [judges[name] for name in grader.judges]
     what: dict[str, Any] = {
@@ -375,7 +375,8 @@ def _version(what: dict[str, Any]) -> str:
     return digest(canonical_json(what))[:16]
 
 
-def _planned_statement(statement: StatementSpec | str) -> PlannedStatement:
+def planned_statement(statement: StatementSpec | str) -> PlannedStatement:
+    """A statement as the plan freezes it; a bare sentence has no flags."""
     if isinstance(statement, str):
         return PlannedStatement(text=statement)
     return PlannedStatement(
@@ -422,7 +423,7 @@ def _extra_statements(
         ValueError: a statement stands twice (S4).
     """
     added = [*from_test.get(grader.name, ()), *conversation.statements.get(grader.name, ())]
-    extra = [_planned_statement(statement) for statement in added]
+    extra = [planned_statement(statement) for statement in added]
     texts = [statement.text for statement in (*grader.statements, *extra)]
     twice = next((text for place, text in enumerate(texts) if text in texts[:place]), None)
     if twice is not None:
