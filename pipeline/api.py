@@ -37,6 +37,7 @@ from adjudge.pipeline.rundir import Run, new_run_id, on_trial
 from adjudge.pipeline.session import carry_out
 from adjudge.pipeline.statements import Outcome, statements_grade
 from adjudge.pipeline.suite import JudgeSpec, load_suite
+from adjudge.pipeline.together import together
 from adjudge.pipeline.unwatched import Unwatched
 
 HOME = Path(".adjudge")
@@ -240,7 +241,7 @@ async def agrade(
         else:
             # Whatever it raises becomes a cause, as in a run.
             judge = RetryingJudge(GovernedJudge(judge, Governor("judge"), Wallet()), attempts=1)
-        outcomes = await asyncio.gather(*(_asked(judge, question) for question in asked))
+        outcomes = await together(_asked(judge, question) for question in asked)
     return statements_grade(grader, planned, asked, outcomes)
 
 

@@ -27,6 +27,7 @@ from adjudge.pipeline.plan import Plan, PlannedConversation, PlannedGrader
 from adjudge.pipeline.questions import Question, questions
 from adjudge.pipeline.rundir import CONVERSATIONS, ERRORS, GRADES, Run
 from adjudge.pipeline.statements import Outcome, answered, statements_grade
+from adjudge.pipeline.together import together
 from adjudge.pipeline.verifying import VerifierThread
 
 
@@ -227,8 +228,8 @@ class Leg:
 
     async def _ask(self, asked: Sequence[Question], conclude: _Conclude) -> None:
         try:
-            answers = await asyncio.gather(
-                *(self._judges[question.judge].judge(question.request) for question in asked)
+            answers = await together(
+                self._judges[question.judge].judge(question.request) for question in asked
             )
             conclude(answers)
         finally:

@@ -24,6 +24,7 @@ from adjudge.judges.ledger_judge import LedgerJudge
 from adjudge.judges.recorded import Recordings
 from adjudge.judges.request import Evidence, JudgeRequest, Model, Prompt
 from adjudge.judges.verdict import Answer, Attempt, Verdict
+from adjudge.pipeline.together import together
 
 EVIDENCE = Evidence(text="", digest="e", turns=())
 PROMPT = Prompt(name="p", system="", user="", digest="p")
@@ -71,7 +72,7 @@ async def ask_all(judge: LedgerJudge, questions: int, at_once: int) -> None:
             if isinstance(await judge.judge(request), Answer):
                 say(request.key)
 
-    await asyncio.gather(*(ask_on() for _ in range(at_once)))
+    await together(ask_on() for _ in range(at_once))
 
 
 def die_before(statement: int) -> None:
