@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 ACCEPTED = {
-    "CVE-2025-69872": "diskcache unpickles what it stores; judges/store.py and ledger_rows.py take text",
+    "CVE-2025-69872": "diskcache unpickles what it stores; judges/ledger takes nothing but text",
 }
 
 

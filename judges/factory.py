@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from adjudge.judges.calling.model import ModelJudge
+from adjudge.judges.calling.price import Price
+from adjudge.judges.calling.transport import Transport
 from adjudge.judges.failure import UsageError
-from adjudge.judges.governed import GovernedJudge
-from adjudge.judges.governor import Governor
-from adjudge.judges.ledger import Ledger
-from adjudge.judges.ledger_judge import LedgerJudge
-from adjudge.judges.model import ModelJudge
-from adjudge.judges.price import Price
+from adjudge.judges.governing.governed import GovernedJudge
+from adjudge.judges.governing.governor import Governor
+from adjudge.judges.governing.retry import RetryingJudge
+from adjudge.judges.governing.wallet import Wallet
+from adjudge.judges.ledger.judge import LedgerJudge
+from adjudge.judges.ledger.ledger import Ledger
+from adjudge.judges.ledger.recorded import Recordings
 from adjudge.judges.protocol import Judge
-from adjudge.judges.recorded import Recordings
 from adjudge.judges.request import Model
-from adjudge.judges.retry import RetryingJudge
-from adjudge.judges.transport import Transport
-from adjudge.judges.wallet import Wallet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import string
 from collections.abc import Iterable, Mapping
 from math import ceil
 
-from adjudge.judges.model_map import listed
+from adjudge.judges.calling.model_map import listed
 from adjudge.judges.prompt import json_line
 from adjudge.judges.request import Model, Prompt
 

@@ -12,33 +12,33 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from adjudge.judges.access import refuse_secrets
+from adjudge.judges.calling.access import refuse_secrets
+from adjudge.judges.calling.families import resolved
 from adjudge.judges.failure import UsageError
-from adjudge.judges.families import resolved
-from adjudge.judges.governed import GovernedJudge
-from adjudge.judges.governor import Governor
-from adjudge.judges.ledger import Ledger
+from adjudge.judges.governing.governed import GovernedJudge
+from adjudge.judges.governing.governor import Governor
+from adjudge.judges.governing.retry import RetryingJudge
+from adjudge.judges.governing.wallet import Wallet
+from adjudge.judges.ledger.ledger import Ledger
+from adjudge.judges.ledger.recorded import Recordings
 from adjudge.judges.prompt import load_prompt
 from adjudge.judges.protocol import Judge
-from adjudge.judges.recorded import Recordings
 from adjudge.judges.request import Calls, Model
-from adjudge.judges.retry import RetryingJudge
 from adjudge.judges.room import known_windows
-from adjudge.judges.wallet import Wallet
-from adjudge.pipeline.bench import Bench, Lookup
 from adjudge.pipeline.conversation import Conversation, Overflow, StatementSpec
 from adjudge.pipeline.evidence import EvidenceOptions, render
 from adjudge.pipeline.explain import findings
 from adjudge.pipeline.grade import GradeRow
-from adjudge.pipeline.plan import PlannedGrader, PlannedStatement
-from adjudge.pipeline.planning import Overrides, plan_run, planned_statement
-from adjudge.pipeline.questions import Question, questions
+from adjudge.pipeline.grading.bench import Bench, Lookup
+from adjudge.pipeline.grading.questions import Question, questions
+from adjudge.pipeline.grading.session import carry_out
+from adjudge.pipeline.grading.statements import Outcome, statements_grade
+from adjudge.pipeline.grading.together import together
+from adjudge.pipeline.grading.unwatched import Unwatched
+from adjudge.pipeline.planning.freeze import Overrides, plan_run, planned_statement
+from adjudge.pipeline.planning.plan import PlannedGrader, PlannedStatement
 from adjudge.pipeline.rundir import Run, new_run_id, on_trial
-from adjudge.pipeline.session import carry_out
-from adjudge.pipeline.statements import Outcome, statements_grade
-from adjudge.pipeline.suite import JudgeSpec, load_suite
-from adjudge.pipeline.together import together
-from adjudge.pipeline.unwatched import Unwatched
+from adjudge.pipeline.suite.load import JudgeSpec, load_suite
 
 HOME = Path(".adjudge")
 _log = logging.getLogger("adjudge")

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adjudge.judges.cache_directory import FILES
-from adjudge.judges.ledger import Ledger
-from adjudge.judges.record import DamagedRecordError, Record, encode
-from adjudge.judges.recorded import read_records
+from adjudge.judges.ledger.directory import FILES
+from adjudge.judges.ledger.ledger import Ledger
+from adjudge.judges.ledger.record import DamagedRecordError, Record, encode
+from adjudge.judges.ledger.recorded import read_records
 from adjudge.judges.request import canonical_json, digest
 from adjudge.pipeline.display import visible_json
 from adjudge.pipeline.files import whole_file

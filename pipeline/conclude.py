@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 import orjson
 
 from adjudge.pipeline.aggregate import Aggregate, combined_bounds, score_of
-from adjudge.pipeline.canary import unreliable
 from adjudge.pipeline.display import json_line
 from adjudge.pipeline.files import storage, undamaged, whole_file
 from adjudge.pipeline.grade import CountsRow, GradeRow, ResultRow, SpentRow, SummaryRow
-from adjudge.pipeline.plan import Plan, PlannedConversation
+from adjudge.pipeline.planning.canary import unreliable
+from adjudge.pipeline.planning.plan import Plan, PlannedConversation
 from adjudge.pipeline.policy import Facts, decide
 from adjudge.pipeline.rundir import GRADES, RESULTS, Run
 from adjudge.pipeline.scoring import combined, grading_state

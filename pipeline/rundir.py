@@ -18,7 +18,7 @@ from adjudge.pipeline.files import storage, sync_directory, undamaged, whole_fil
 from adjudge.pipeline.grade import ResultRow, SummaryRow
 
 if TYPE_CHECKING:
-    from adjudge.pipeline.plan import Plan
+    from adjudge.pipeline.planning.plan import Plan
 
 PLAN = "plan.json"
 CONVERSATIONS = "conversations.jsonl"
@@ -55,7 +55,7 @@ class Run:
         Raises:
             StorageError: if it can't be read.
         """
-        from adjudge.pipeline.plan import Plan
+        from adjudge.pipeline.planning.plan import Plan
 
         return Plan.read(self.file(PLAN))
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.grade import GradeRow, ResultRow
-from adjudge.pipeline.plan import PlanHead
+from adjudge.pipeline.planning.plan import PlanHead
 from adjudge.pipeline.scoring import Result, exact, result
 
 EVERY = "*"

@@ -9,7 +9,7 @@ import pytest
 
 from adjudge import Conversation
 from adjudge.pipeline.checks import load_verifier
-from adjudge.pipeline.suite import StatementsGrader, load_suite
+from adjudge.pipeline.suite.load import StatementsGrader, load_suite
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("configs/*/*.md")]

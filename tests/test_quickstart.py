@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import adjudge
-from adjudge.pipeline.agreement import Label, read_labels
-from adjudge.pipeline.suite import load_suite
+from adjudge.pipeline.suite.load import load_suite
+from adjudge.pipeline.trust.agreement import Label, read_labels
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 
@@ -49,7 +49,7 @@ def test_the_recording_holds_an_answer_for_every_question_and_no_other(run: adju
 
 
 def test_the_report_shows_how_far_the_judge_agrees_and_which_quotes_stand_nowhere(run: adjudge.Run) -> None:
-    from adjudge.pipeline.trust import trust_text
+    from adjudge.pipeline.trust.closing import trust_text
 
     said = trust_text(run, run.plan())
 

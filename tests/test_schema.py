@@ -9,8 +9,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from adjudge.pipeline.strict_yaml import load_yaml
-from adjudge.pipeline.suite import schema_text, suite_schema
+from adjudge.pipeline.suite.load import schema_text, suite_schema
+from adjudge.pipeline.suite.strict_yaml import load_yaml
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 SUITES = sorted(CONFIGS.rglob("*.yaml"))

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.conversation import Conversation
 from adjudge.pipeline.files import storage, whole_file
-from adjudge.pipeline.listing import convert
 from adjudge.pipeline.readers.source import Source, Unreadable
+from adjudge.pipeline.reports.listing import convert
 from adjudge.pipeline.seeding.seeds import Seeds
 from adjudge.pipeline.seeding.suite_text import suite_text
-from adjudge.pipeline.strict_yaml import MAX_BYTES
+from adjudge.pipeline.suite.strict_yaml import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from adjudge.pipeline.conversation import Conversation
-from adjudge.pipeline.listing import everything
 from adjudge.pipeline.plain import items, mapping
 from adjudge.pipeline.readers import promptfoo
 from adjudge.pipeline.readers.source import Source, Unreadable
+from adjudge.pipeline.reports.listing import everything
 from adjudge.pipeline.seeding.promptfoo_assertions import of_test
 from adjudge.pipeline.seeding.seeds import Seeds
 

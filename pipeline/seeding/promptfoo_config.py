@@ -74,8 +74,8 @@ def _resolved(assertion: Any, config: dict[str, Any]) -> Any:
 
 
 def _loaded(source: Source) -> Any:
-    from adjudge.pipeline.strict_yaml import load_yaml
-    from adjudge.pipeline.suite_errors import SuiteError
+    from adjudge.pipeline.suite.errors import SuiteError
+    from adjudge.pipeline.suite.strict_yaml import load_yaml
 
     if is_mapping(first := first_of(source.first())) and source.path.suffix not in {".yaml", ".yml"}:
         return first

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from adjudge.pipeline.conversation import Conversation
-from adjudge.pipeline.listing import everything
 from adjudge.pipeline.plain import items, mapping, string
 from adjudge.pipeline.readers import tau2_bench
 from adjudge.pipeline.readers.source import Source, Unreadable
+from adjudge.pipeline.reports.listing import everything
 from adjudge.pipeline.seeding.seeds import Seeds
 from adjudge.pipeline.seeding.tau2_tasks import assertions, leave_out_programs, purpose
 

@@ -23,7 +23,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Never
 
-from adjudge.pipeline.cli import main
+from adjudge.pipeline.cli.app import main
 from adjudge.testing import FaultServer
 
 COMMANDS = (

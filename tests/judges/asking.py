@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.judges.failure import Failure, StorageError
-from adjudge.judges.ledger import Ledger
-from adjudge.judges.ledger_judge import LedgerJudge
-from adjudge.judges.recorded import Recordings
+from adjudge.judges.ledger.judge import LedgerJudge
+from adjudge.judges.ledger.ledger import Ledger
+from adjudge.judges.ledger.recorded import Recordings
 from adjudge.judges.request import Evidence, JudgeRequest, Model, Prompt
 from adjudge.judges.verdict import Answer, Attempt, Verdict
-from adjudge.pipeline.together import together
+from adjudge.pipeline.grading.together import together
 
 EVIDENCE = Evidence(text="", digest="e", turns=())
 PROMPT = Prompt(name="p", system="", user="", digest="p")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from adjudge.judges.access import PLACEHOLDER_KEY, Access, refuse_secrets
+from adjudge.judges.calling.access import PLACEHOLDER_KEY, Access, refuse_secrets
+from adjudge.judges.calling.families import FAMILIES, resolved
 from adjudge.judges.failure import UsageError
-from adjudge.judges.families import FAMILIES, resolved
 from adjudge.judges.redact import MARK
 from adjudge.judges.request import Model
 

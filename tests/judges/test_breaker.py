@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from adjudge.judges.breaker import CONSECUTIVE, WINDOW, Breaker
+from adjudge.judges.governing.breaker import CONSECUTIVE, WINDOW, Breaker
 
 
 def opened(patience: float = 300.0) -> Breaker:

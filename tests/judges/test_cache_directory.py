@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.judges import cache_directory
-from adjudge.judges.cache_directory import filesystem, prepare
 from adjudge.judges.failure import StorageError
+from adjudge.judges.ledger import directory as cache_directory
+from adjudge.judges.ledger.directory import filesystem, prepare
 
 MOUNTS = (
     "/dev/vda / ext4 rw 0 0\n"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.judges.classify import (
+from adjudge.judges.calling.classify import (
     LONGEST_WAIT,
     reading_failure,
     refuses_format,
@@ -19,9 +19,8 @@ from adjudge.judges.classify import (
     retry_after,
     transport_failure,
 )
-from adjudge.judges.failure import Failure
-from adjudge.judges.reading import Reading
-from adjudge.judges.transport import (
+from adjudge.judges.calling.reading import Reading
+from adjudge.judges.calling.transport import (
     CutShortError,
     EncodedError,
     OversizedError,
@@ -29,6 +28,7 @@ from adjudge.judges.transport import (
     TransportError,
     UnreachableError,
 )
+from adjudge.judges.failure import Failure
 from adjudge.judges.verdict import Usage
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC).timestamp()

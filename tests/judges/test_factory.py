@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.judges.calling.price import Price
+from adjudge.judges.calling.transport import Transport
 from adjudge.judges.factory import Surroundings, build_judge
 from adjudge.judges.failure import Failure, UsageError
-from adjudge.judges.ledger import Ledger
-from adjudge.judges.price import Price
-from adjudge.judges.recorded import Recordings
+from adjudge.judges.governing.wallet import Wallet
+from adjudge.judges.ledger.ledger import Ledger
+from adjudge.judges.ledger.recorded import Recordings
 from adjudge.judges.request import JudgeRequest, Model
 from adjudge.judges.scripted import ScriptedJudge
-from adjudge.judges.transport import Transport
 from adjudge.judges.verdict import Answer
-from adjudge.judges.wallet import Wallet
 from adjudge.testing import FaultServer, Reply, met, says
 
 BUSY = Reply(status=429, headers={"Retry-After": "0"})

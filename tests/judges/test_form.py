@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.judges.form import Captured, learnt, marked
+from adjudge.judges.calling.form import Captured, learnt, marked
 
 ROLES = [{"role": "system", "content": ""}, {"role": "user", "content": ""}]
 

@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from adjudge.judges.deadline import Deadline
 from adjudge.judges.failure import Failure
-from adjudge.judges.governed import GovernedJudge
-from adjudge.judges.governor import Governor
+from adjudge.judges.governing.deadline import Deadline
+from adjudge.judges.governing.governed import GovernedJudge
+from adjudge.judges.governing.governor import Governor
+from adjudge.judges.governing.wallet import Wallet
 from adjudge.judges.request import JudgeRequest
 from adjudge.judges.scripted import ByCall, Reply, ScriptedJudge
 from adjudge.judges.verdict import Answer
-from adjudge.judges.wallet import Wallet
 
 
 def now() -> float:

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from adjudge.judges.deadline import Deadline
 from adjudge.judges.failure import Cause, Failure
-from adjudge.judges.governor import FIRST_LIMIT, LONGEST_GATE, Governor, Permit
+from adjudge.judges.governing.deadline import Deadline
+from adjudge.judges.governing.governor import FIRST_LIMIT, LONGEST_GATE, Governor, Permit
 from adjudge.judges.verdict import Answer, Attempt, Verdict
 
 ANSWER = Answer(verdicts=(Verdict(decision="met", rationale=""),), attempts=(Attempt(),))

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from adjudge.judges.failure import StorageError
-from adjudge.judges.lease import Leases
+from adjudge.judges.ledger.lease import Leases
 
 KEY = sha256(b"a question").hexdigest()
 HOLDER = """
 import sys
 from pathlib import Path
-from adjudge.judges.lease import Leases
+from adjudge.judges.ledger.lease import Leases
 leases = Leases(Path(sys.argv[1]))
 print(leases.claim(sys.argv[2]), flush=True)
 sys.stdin.read()

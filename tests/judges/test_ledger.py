@@ -19,10 +19,10 @@ from pathlib import Path
 import diskcache
 import pytest
 
-from adjudge.judges.cache_directory import FILES
 from adjudge.judges.failure import StorageError
-from adjudge.judges.ledger import Ledger
-from adjudge.judges.record import DamagedRecordError, Record, encode
+from adjudge.judges.ledger.directory import FILES
+from adjudge.judges.ledger.ledger import Ledger
+from adjudge.judges.ledger.record import DamagedRecordError, Record, encode
 from adjudge.judges.request import canonical_json, digest
 from adjudge.judges.verdict import Decision, Verdict
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.judges import ledger_judge
 from adjudge.judges.failure import Failure, StorageError, UsageError
-from adjudge.judges.ledger import Ledger
-from adjudge.judges.ledger_judge import LedgerJudge
+from adjudge.judges.ledger import judge as ledger_judge
+from adjudge.judges.ledger.judge import LedgerJudge
+from adjudge.judges.ledger.ledger import Ledger
+from adjudge.judges.ledger.record import Record, encode
+from adjudge.judges.ledger.recorded import Recordings
 from adjudge.judges.protocol import Judge
-from adjudge.judges.record import Record, encode
-from adjudge.judges.recorded import Recordings
 from adjudge.judges.request import Evidence, JudgeRequest, Model, Prompt
 from adjudge.judges.scripted import ScriptedJudge
 from adjudge.judges.verdict import Answer, Attempt, Citation, Origin, Usage, Verdict

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.judges.ledger import Ledger
-from adjudge.judges.record import Record
+from adjudge.judges.ledger.ledger import Ledger
+from adjudge.judges.ledger.record import Record
 
 PROGRAM = Path(__file__).with_name("asking.py")
 AT_ONCE = 8

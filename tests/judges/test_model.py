@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from adjudge.judges.calling.model import ModelJudge
+from adjudge.judges.calling.price import Price
+from adjudge.judges.calling.transport import Transport
 from adjudge.judges.failure import Failure, UsageError
-from adjudge.judges.model import ModelJudge
-from adjudge.judges.price import Price
 from adjudge.judges.redact import MARK
 from adjudge.judges.request import Evidence, JudgeRequest, Model, Output, Prompt
-from adjudge.judges.transport import Transport
 from adjudge.judges.verdict import Answer, Attempt, Usage
 from adjudge.testing import Fault, FaultServer, Reply, Request, met, not_met, says, verdicts
 

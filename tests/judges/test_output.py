@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adjudge.judges.output import ModeMemory, mode_arguments, modes_of
+from adjudge.judges.calling.output import ModeMemory, mode_arguments, modes_of
 
 
 def test_auto_tries_the_strictest_first() -> None:

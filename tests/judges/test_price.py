@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.judges.price import Price, mapped_price
+from adjudge.judges.calling.price import Price, mapped_price
 from adjudge.judges.verdict import Usage
 
 

@@ -14,15 +14,15 @@ from typing import Any
 import openai
 import pytest
 
-from adjudge.judges.access import Access
+from adjudge.judges.calling.access import Access
+from adjudge.judges.calling.families import FAMILIES
+from adjudge.judges.calling.model import ModelJudge
+from adjudge.judges.calling.output import mode_arguments
+from adjudge.judges.calling.provider import load
+from adjudge.judges.calling.transport import Transport
 from adjudge.judges.failure import Failure, UsageError
-from adjudge.judges.families import FAMILIES
-from adjudge.judges.model import ModelJudge
-from adjudge.judges.output import mode_arguments
 from adjudge.judges.prompt import messages
-from adjudge.judges.provider import load
 from adjudge.judges.request import Evidence, JudgeRequest, Model, Output, Prompt
-from adjudge.judges.transport import Transport
 from adjudge.judges.verdict import Answer
 from adjudge.testing import FaultServer, Reply, not_met, verdicts
 
@@ -297,7 +297,7 @@ def run(code: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str
 
 def test_importing_the_judges_imports_no_heavy_library(tmp_path: Path) -> None:
     code = """
-import sys, adjudge.judges.model, adjudge.judges.transport, adjudge.testing
+import sys, adjudge.judges.calling.model, adjudge.judges.calling.transport, adjudge.testing
 print([name for name in ("litellm", "aiohttp", "httpx", "openai", "tenacity") if name in sys.modules])
 """
     done = run(code, tmp_path)
@@ -307,9 +307,9 @@ print([name for name in ("litellm", "aiohttp", "httpx", "openai", "tenacity") if
 
 CALL = """
 import asyncio, sys
-from adjudge.judges.model import ModelJudge
+from adjudge.judges.calling.model import ModelJudge
 from adjudge.judges.request import Evidence, JudgeRequest, Model, Prompt
-from adjudge.judges.transport import Transport
+from adjudge.judges.calling.transport import Transport
 from adjudge.testing import FaultServer, Reply, met
 
 async def main():
@@ -349,7 +349,7 @@ def test_a_call_prints_nothing_reaches_nobody_else_and_reads_no_env_file(tmp_pat
 
 
 def test_importing_the_translator_does_not_import_litellm() -> None:
-    code = "import sys, adjudge.judges.provider; print('litellm' in sys.modules, 'httpx' in sys.modules)"
+    code = "import sys, adjudge.judges.calling.provider; print({'litellm', 'httpx'} & sys.modules.keys())"
     done = run(code, Path.cwd())
 
-    assert done.stdout == "False False\n"
+    assert done.stdout == "set()\n"

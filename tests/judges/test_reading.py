@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.judges.reading import Reading, Shape, UnreadableError, read
+from adjudge.judges.calling.reading import Reading, Shape, UnreadableError, read
 from adjudge.judges.verdict import Usage
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adjudge.judges.failure import Cause
-from adjudge.judges.record import DamagedRecordError, Record, decode, encode
+from adjudge.judges.ledger.record import DamagedRecordError, Record, decode, encode
 from adjudge.judges.request import Evidence, JudgeRequest, Model, Prompt, canonical_json, digest
 from adjudge.judges.verdict import Attempt, Citation, Decision, Origin, Usage, Verdict
 

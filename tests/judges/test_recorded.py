@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from adjudge.judges.failure import UsageError
-from adjudge.judges.record import Record, encode
-from adjudge.judges.recorded import Recordings
+from adjudge.judges.ledger.record import Record, encode
+from adjudge.judges.ledger.recorded import Recordings
 from adjudge.judges.request import canonical_json, digest
 from adjudge.judges.verdict import Decision, Verdict
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from adjudge.judges.relay import Capture, KeptError, Relay
-from adjudge.judges.transport import Transport, UnreachableError
+from adjudge.judges.calling.relay import Capture, KeptError, Relay
+from adjudge.judges.calling.transport import Transport, UnreachableError
 from adjudge.testing import FaultServer, Reply
 
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.judges.failure import FATAL, Cause, Failure, UsageError
-from adjudge.judges.governed import GovernedJudge
-from adjudge.judges.governor import Governor
+from adjudge.judges.governing.governed import GovernedJudge
+from adjudge.judges.governing.governor import Governor
+from adjudge.judges.governing.retry import CHANGES, CORRECTIONS, RetryingJudge
+from adjudge.judges.governing.wallet import Wallet
 from adjudge.judges.request import JudgeRequest
-from adjudge.judges.retry import CHANGES, CORRECTIONS, RetryingJudge
 from adjudge.judges.scripted import ByCall, Reply, ScriptedJudge
 from adjudge.judges.verdict import Answer
-from adjudge.judges.wallet import Wallet
 
 
 def now() -> float:

@@ -10,13 +10,13 @@ from dataclasses import replace
 import pytest
 
 from adjudge.judges.failure import FATAL, Cause, Failure
-from adjudge.judges.governed import GovernedJudge
-from adjudge.judges.governor import Governor
+from adjudge.judges.governing.governed import GovernedJudge
+from adjudge.judges.governing.governor import Governor
+from adjudge.judges.governing.retry import RetryingJudge
+from adjudge.judges.governing.wallet import Wallet
 from adjudge.judges.request import JudgeRequest
-from adjudge.judges.retry import RetryingJudge
 from adjudge.judges.scripted import Reply, ScriptedJudge
 from adjudge.judges.verdict import Answer
-from adjudge.judges.wallet import Wallet
 
 
 def now() -> float:

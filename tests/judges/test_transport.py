@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adjudge.judges.transport import (
+from adjudge.judges.calling.transport import (
     LARGEST,
     CutShortError,
     EncodedError,

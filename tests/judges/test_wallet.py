@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adjudge.judges.governing.wallet import Wallet
 from adjudge.judges.verdict import Attempt
-from adjudge.judges.wallet import Wallet
 
 
 def test_a_wallet_without_caps_lets_every_call_be_made() -> None:

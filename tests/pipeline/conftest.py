@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from adjudge.pipeline.planning import Overrides, plan_run
+from adjudge.pipeline.planning.freeze import Overrides, plan_run
 from adjudge.pipeline.rundir import Run
-from adjudge.pipeline.suite import Suite, load_suite
+from adjudge.pipeline.suite.load import Suite, load_suite
 
 NewSuite = Callable[..., Suite]
 Rows = Sequence[str | dict[str, Any]]

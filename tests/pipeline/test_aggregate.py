@@ -20,9 +20,9 @@ from adjudge.pipeline.aggregate import (
     score_of,
 )
 from adjudge.pipeline.checks import check, optional
-from adjudge.pipeline.checks_grade import checks_grade
 from adjudge.pipeline.grade import GradeRow, ResultRow
-from adjudge.pipeline.plan import PlannedGrader
+from adjudge.pipeline.grading.checks_grade import checks_grade
+from adjudge.pipeline.planning.plan import PlannedGrader
 from adjudge.pipeline.scoring import score
 
 ROWS = Path(__file__).parents[1] / "data/reports/results.jsonl"

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.judges.failure import UsageError
-from adjudge.pipeline.agreement import (
+from adjudge.pipeline.grade import ResultRow
+from adjudge.pipeline.trust.agreement import (
     Label,
     agreement,
     agreement_text,
@@ -21,7 +22,6 @@ from adjudge.pipeline.agreement import (
     read_labels,
     sources,
 )
-from adjudge.pipeline.grade import ResultRow
 
 DECISIONS = ("met", "not_met", "undetermined", None)
 LABELS = ("met", "not_met", "undecidable")

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from adjudge.judges.failure import StorageError, UsageError
-from adjudge.judges.ledger import Ledger
-from adjudge.judges.record import Record, encode
-from adjudge.judges.recorded import Recordings
+from adjudge.judges.ledger.ledger import Ledger
+from adjudge.judges.ledger.record import Record, encode
+from adjudge.judges.ledger.recorded import Recordings
 from adjudge.judges.request import canonical_json, digest
 from adjudge.judges.verdict import Decision, Verdict
 from adjudge.pipeline.cache_commands import (

@@ -10,8 +10,8 @@ import pytest
 from adjudge import Check, Conversation, NoRequiredChecks, check, optional
 from adjudge.judges.failure import Failure, UsageError
 from adjudge.pipeline.checks import Verifier, load_verifier, verify
-from adjudge.pipeline.checks_grade import checks_grade
-from adjudge.pipeline.plan import PlannedGrader
+from adjudge.pipeline.grading.checks_grade import checks_grade
+from adjudge.pipeline.planning.plan import PlannedGrader
 
 CONVERSATION = Conversation(id="c1")
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from adjudge.judges.failure import UsageError
-from adjudge.pipeline.bench import Lookup
-from adjudge.pipeline.estimate import estimate, estimate_text
-from adjudge.pipeline.planning import Overrides
+from adjudge.pipeline.grading.bench import Lookup
+from adjudge.pipeline.planning.freeze import Overrides
+from adjudge.pipeline.preview.estimate import estimate, estimate_text
 
 if TYPE_CHECKING:
     from tests.pipeline.conftest import NewSuite

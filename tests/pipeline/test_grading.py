@@ -15,9 +15,9 @@ from adjudge.judges.request import JudgeRequest
 from adjudge.judges.scripted import ScriptedJudge
 from adjudge.judges.verdict import Answer
 from adjudge.pipeline.grade import GradeRow
-from adjudge.pipeline.grading import Leg
+from adjudge.pipeline.grading.leg import Leg
+from adjudge.pipeline.grading.unwatched import Unwatched
 from adjudge.pipeline.rundir import Run
-from adjudge.pipeline.unwatched import Unwatched
 
 if TYPE_CHECKING:
     from tests.pipeline.conftest import NewRun

@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from adjudge.pipeline.cli_files import convert_files, list_files
+from adjudge.pipeline.cli.files import convert_files, list_files
 from adjudge.pipeline.conversation import Conversation
 
 LINES = (

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adjudge.judges.failure import StorageError
-from adjudge.pipeline.plan import Plan, PlanHead, PlannedConversation, PlannedStatement, Tail
+from adjudge.pipeline.planning.plan import Plan, PlanHead, PlannedConversation, PlannedStatement, Tail
 
 if TYPE_CHECKING:
     from tests.pipeline.conftest import NewRun

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from adjudge.judges.failure import UsageError
-from adjudge.pipeline import planning
-from adjudge.pipeline.planning import Overrides, plan_run
+from adjudge.pipeline.planning import freeze as planning
+from adjudge.pipeline.planning.freeze import Overrides, plan_run
 
 if TYPE_CHECKING:
     from tests.pipeline.conftest import NewRun, NewSuite

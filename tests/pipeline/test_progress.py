@@ -15,9 +15,9 @@ from typing import TextIO
 
 import pytest
 
-from adjudge.judges.governor import GovernorState
+from adjudge.judges.governing.governor import GovernorState
 from adjudge.pipeline.grade import ResultRow
-from adjudge.pipeline.progress import Progress, judge_words
+from adjudge.pipeline.reports.progress import Progress, judge_words
 
 ROWS = Path(__file__).parents[1] / "data/reports/results.jsonl"
 SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

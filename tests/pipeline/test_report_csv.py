@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.pipeline.grade import ResultRow
-from adjudge.pipeline.report_csv import COLUMNS, neutral, write_csv
+from adjudge.pipeline.reports.csv import COLUMNS, neutral, write_csv
 
 HERE = Path(__file__).parents[1]
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.pipeline.checks import check
-from adjudge.pipeline.checks_grade import checks_grade
 from adjudge.pipeline.grade import ResultRow
-from adjudge.pipeline.plan import PlannedGrader
-from adjudge.pipeline.report_junit import write_junit
+from adjudge.pipeline.grading.checks_grade import checks_grade
+from adjudge.pipeline.planning.plan import PlannedGrader
+from adjudge.pipeline.reports.junit import write_junit
 
 HERE = Path(__file__).parents[1]
 

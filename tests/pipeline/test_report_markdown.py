@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from adjudge.pipeline.display import block, visible
 from adjudge.pipeline.grade import ResultRow, SummaryRow
-from adjudge.pipeline.report_markdown import code, fenced, write_markdown
+from adjudge.pipeline.reports.markdown import code, fenced, write_markdown
 
 HERE = Path(__file__).parents[1]
 

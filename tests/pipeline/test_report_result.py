@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.pipeline.checks import check, optional
-from adjudge.pipeline.checks_grade import checks_grade
 from adjudge.pipeline.grade import GradeRow, ResultRow
-from adjudge.pipeline.plan import PlannedGrader
-from adjudge.pipeline.report_result import result_json
+from adjudge.pipeline.grading.checks_grade import checks_grade
+from adjudge.pipeline.planning.plan import PlannedGrader
+from adjudge.pipeline.reports.result import result_json
 
 HERE = Path(__file__).parents[1]
 

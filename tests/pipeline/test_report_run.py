@@ -18,7 +18,7 @@ import pytest
 from adjudge.judges.failure import Cause
 from adjudge.pipeline.aggregate import results_by_grader
 from adjudge.pipeline.grade import ResultRow, SummaryRow
-from adjudge.pipeline.report_run import NEXT_STEPS, print_run, run_text
+from adjudge.pipeline.reports.run import NEXT_STEPS, print_run, run_text
 
 HERE = Path(__file__).parents[1]
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -131,8 +131,7 @@ def test_resume_is_offered_only_where_it_helps() -> None:
 def test_plain_text_needs_no_rich() -> None:
     program = (
         "import io, sys\n"
-        "from adjudge.pipeline import report_csv, report_junit, report_markdown, report_result, report_run\n"
-        "from adjudge.pipeline import policy, progress\n"
+        "from adjudge.pipeline.reports import csv, junit, markdown, progress, result, run\n"
         "with progress.Progress(io.StringIO()) as bar: bar.advance(calls=1)\n"
         "sys.exit('rich' in sys.modules)\n"
     )

@@ -10,7 +10,7 @@ import pytest
 
 from adjudge.pipeline.aggregate import RolloutGroup, rollout_groups
 from adjudge.pipeline.grade import GradeRow, ResultRow
-from adjudge.pipeline.report_text import (
+from adjudge.pipeline.reports.text import (
     conversation_text,
     grade_text,
     reward,

@@ -16,8 +16,8 @@ from adjudge.pipeline.readers import read_conversations
 from adjudge.pipeline.seeding import Seeded, seed_suite
 from adjudge.pipeline.seeding.seeds import GRADER, Seeds, as_name
 from adjudge.pipeline.seeding.suite_text import quoted, suite_text
-from adjudge.pipeline.strict_yaml import parse_yaml
-from adjudge.pipeline.suite import load_suite
+from adjudge.pipeline.suite.load import load_suite
+from adjudge.pipeline.suite.strict_yaml import parse_yaml
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 

@@ -13,7 +13,7 @@ from adjudge.pipeline.conversation import Conversation
 from adjudge.pipeline.readers import read_conversations
 from adjudge.pipeline.seeding import Seeded, seed_suite
 from adjudge.pipeline.seeding.seeds import GRADER
-from adjudge.pipeline.suite import StatementsGrader, Suite, load_suite
+from adjudge.pipeline.suite.load import StatementsGrader, Suite, load_suite
 
 DATA = Path(__file__).parents[1] / "data"
 SEEDING, READERS = DATA / "seeding", DATA / "readers"

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from adjudge.judges.failure import UsageError
-from adjudge.pipeline.bench import Lookup
+from adjudge.pipeline.grading.bench import Lookup
+from adjudge.pipeline.grading.session import carry_out
+from adjudge.pipeline.grading.unwatched import Unwatched
 from adjudge.pipeline.rundir import Run
-from adjudge.pipeline.session import carry_out
-from adjudge.pipeline.suite import Budget
-from adjudge.pipeline.unwatched import Unwatched
+from adjudge.pipeline.suite.load import Budget
 
 if TYPE_CHECKING:
     from tests.pipeline.conftest import NewRun

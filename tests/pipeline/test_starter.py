@@ -9,8 +9,8 @@ import pytest
 from adjudge.judges.failure import StorageError, UsageError
 from adjudge.pipeline.conversation import Conversation
 from adjudge.pipeline.readers import read_conversations
-from adjudge.pipeline.starter import write_starter
-from adjudge.pipeline.suite import load_suite
+from adjudge.pipeline.suite.load import load_suite
+from adjudge.pipeline.suite.starter import write_starter
 
 
 def test_the_starter_suite_loads_and_its_conversations_are_read(tmp_path: Path) -> None:

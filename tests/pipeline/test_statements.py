@@ -14,9 +14,9 @@ from adjudge.judges.failure import Failure
 from adjudge.judges.request import Evidence, Model, Prompt
 from adjudge.judges.verdict import Answer, Attempt, Decision, Source, Usage, Verdict
 from adjudge.pipeline.grade import GradeRow
-from adjudge.pipeline.plan import PlannedGrader, PlannedStatement
-from adjudge.pipeline.questions import Question, questions
-from adjudge.pipeline.statements import Outcome, answered, statements_grade
+from adjudge.pipeline.grading.questions import Question, questions
+from adjudge.pipeline.grading.statements import Outcome, answered, statements_grade
+from adjudge.pipeline.planning.plan import PlannedGrader, PlannedStatement
 
 EVIDENCE = Evidence(text="", digest="e" * 64, turns=())
 PROMPT = Prompt(name="judge", system="", user="", digest="p" * 64)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.scoring import exact
-from adjudge.pipeline.strict_yaml import MAX_BYTES, MAX_DEPTH, Document, load_yaml, parse_yaml
+from adjudge.pipeline.suite.strict_yaml import MAX_BYTES, MAX_DEPTH, Document, load_yaml, parse_yaml
 
 DATA = Path(__file__).parents[1] / "data" / "nasty"
 
@@ -126,7 +126,7 @@ def test_nesting_over_the_limit_is_refused() -> None:
 
 
 def test_more_values_than_a_suite_can_need_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adjudge.pipeline.strict_yaml.MAX_VALUES", 50)
+    monkeypatch.setattr("adjudge.pipeline.suite.strict_yaml.MAX_VALUES", 50)
 
     assert parse_yaml("[" + "1," * 48 + "1]").problems == []
     assert "more than 50 values" in messages(parse_yaml("[" + "1," * 50 + "1]"))[0]

@@ -14,7 +14,7 @@ import yaml
 from adjudge.judges.failure import UsageError
 from adjudge.judges.request import digest
 from adjudge.pipeline.scoring import exact
-from adjudge.pipeline.suite import (
+from adjudge.pipeline.suite.load import (
     ChecksGrader,
     StatementsGrader,
     SuiteError,

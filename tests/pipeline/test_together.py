@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from adjudge.pipeline.together import together
+from adjudge.pipeline.grading.together import together
 
 
 async def test_results_come_in_the_order_asked() -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.checks import Check
-from adjudge.pipeline.checks_grade import checks_grade
 from adjudge.pipeline.grade import GradeRow, ResultRow
-from adjudge.pipeline.plan import PlanHead, PlannedGrader
+from adjudge.pipeline.grading.checks_grade import checks_grade
+from adjudge.pipeline.planning.plan import PlanHead, PlannedGrader
 from adjudge.pipeline.whatif import Change, check_labels, flips, parse_change, redecide
 
 if TYPE_CHECKING:

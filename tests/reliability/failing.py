@@ -25,11 +25,11 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any, Self
 
-import adjudge.judges.ledger_judge
-import adjudge.pipeline.grading
-import adjudge.pipeline.planning
+import adjudge.judges.ledger.judge
+import adjudge.pipeline.grading.leg
+import adjudge.pipeline.planning.freeze
 import adjudge.pipeline.rundir
-from adjudge.pipeline import session
+from adjudge.pipeline.grading import session
 
 
 class Steps:
@@ -111,9 +111,9 @@ def let_the_clock_jump(jumps: list[float]) -> None:
             return super().now(tz) + timedelta(seconds=next(wrong))
 
     for module in (
-        adjudge.judges.ledger_judge,
-        adjudge.pipeline.grading,
-        adjudge.pipeline.planning,
+        adjudge.judges.ledger.judge,
+        adjudge.pipeline.grading.leg,
+        adjudge.pipeline.planning.freeze,
         adjudge.pipeline.rundir,
     ):
         vars(module)["datetime"] = Jumping

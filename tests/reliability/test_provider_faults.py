@@ -318,7 +318,7 @@ def test_a_run_reads_no_env_file_uses_no_proxy_and_connects_to_its_judge_alone(d
         "    if event in ('socket.connect', 'socket.getaddrinfo'):\n"
         "        sys.stderr.write(f'{event} {args[1:] if event == \"socket.connect\" else args}\\n')\n"
         "sys.addaudithook(watch)\n"
-        "from adjudge.pipeline.cli import main\n"
+        "from adjudge.pipeline.cli.app import main\n"
         "raise SystemExit(main())\n"
     )
     desk.suite(desk.grader("A."))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adjudge.pipeline.bench import Lookup
+from adjudge.pipeline.grading.bench import Lookup
+from adjudge.pipeline.grading.session import carry_out
+from adjudge.pipeline.grading.unwatched import Unwatched
 from adjudge.pipeline.rundir import Run
-from adjudge.pipeline.session import carry_out
-from adjudge.pipeline.unwatched import Unwatched
 from adjudge.testing import Reply, Request
 
 if TYPE_CHECKING:

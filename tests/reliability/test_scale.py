@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adjudge.judges.ledger import Ledger
-from adjudge.judges.record import Record
+from adjudge.judges.ledger.ledger import Ledger
+from adjudge.judges.ledger.record import Record
 from adjudge.judges.verdict import Attempt, Origin, Verdict
-from adjudge.pipeline.asking import questions_of
-from adjudge.pipeline.planning import Freezing, Overrides, plan_head
-from adjudge.pipeline.suite import load_suite
+from adjudge.pipeline.planning.freeze import Freezing, Overrides, plan_head
+from adjudge.pipeline.preview.questions import questions_of
+from adjudge.pipeline.suite.load import load_suite
 from adjudge.testing import Reply, Request
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adjudge.judges.record import decode, encode
+from adjudge.judges.ledger.record import decode, encode
 from adjudge.judges.request import canonical_json, digest
 from adjudge.pipeline.display import visible
 from adjudge.testing import Reply, Request

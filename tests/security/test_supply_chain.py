@@ -103,7 +103,7 @@ def test_yaml_is_read_as_events_alone() -> None:
         if "load" in node.attr.lower()
     }
 
-    assert used == {"pipeline/strict_yaml.py: SafeLoader"}
+    assert used == {"pipeline/suite/strict_yaml.py: SafeLoader"}
 
 
 def test_a_cache_holds_text_in_its_rows_and_nothing_else(desk: Desk) -> None:

@@ -1,0 +1,1 @@
+"""Every verdict that was ever obtained: stored once, found again, never asked twice."""

@@ -1,0 +1,328 @@
+"""The command line: read words, call, print, exit. Each command imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated, Literal, Never
+
+import typer
+
+from adjudge.judges.failure import AdjudgeError, StorageError
+from adjudge.pipeline.cli import cache as cli_cache
+from adjudge.pipeline.cli.options import (
+    DEFAULT_HOME,
+    AsJson,
+    Cache,
+    Home,
+    Junit,
+    MaxCalls,
+    MaxCost,
+    Offline,
+    Quiet,
+    RunName,
+)
+from adjudge.pipeline.display import visible
+from adjudge.pipeline.suite.errors import SuiteError
+
+app = typer.Typer(
+    name="adjudge",
+    help="Grade agent conversations with model judges, with numbers that can be believed.\n\n"
+    "Start with `adjudge init my-suite`, then `adjudge run my-suite/suite.yaml`.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 policy met; 1 a grade failed; 2 usage or suite error; 3 something was not judged; "
+    "4 storage; 5 nothing to judge; 130/143 interrupted (resume).",
+)
+app.add_typer(cli_cache.app, name="cache")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"adjudge {version('adjudge')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _adjudge(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None: ...
+
+
+@app.command()
+def run(
+    suite: Annotated[Path, typer.Argument(metavar="SUITE", help="The suite file (YAML).")],
+    *,
+    conversations: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Grade these files instead of the suite's. Repeatable."),
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            envvar="ADJUDGE_JUDGE",
+            help="Ask this model instead, such as openai/gpt-5-mini; NAME=MODEL for one judge.",
+        ),
+    ] = None,
+    api_base: Annotated[
+        str | None,
+        typer.Option(metavar="URL", envvar="ADJUDGE_API_BASE", help="The judge's server, OpenAI-compatible."),
+    ] = None,
+    grader: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this grader. Repeatable.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, envvar="ADJUDGE_LIMIT", help="Only the first N.")
+    ] = None,
+    out: Home = DEFAULT_HOME,
+    cache: Cache = None,
+    offline: Offline = False,
+    refresh: Annotated[
+        bool, typer.Option("--refresh", envvar="ADJUDGE_REFRESH", help="Ask again; keep the old in history.")
+    ] = False,
+    concurrency: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, envvar="ADJUDGE_CONCURRENCY", help="Calls in flight per judge."),
+    ] = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many calls it would take and what they would cost.")
+    ] = False,
+    as_json: AsJson = False,
+    junit: Junit = None,
+    quiet: Quiet = False,
+) -> None:
+    """Grade the conversations of a suite.
+
+    Verdicts that were obtained before are taken from the cache; only what is missing is asked.
+    The run is written to OUT/runs/<run id>; stop it at any time and `adjudge resume latest`.
+    """
+    from adjudge.pipeline.cli import run as cli_run
+    from adjudge.pipeline.planning.freeze import Overrides
+
+    overrides = Overrides(
+        model=judge,
+        api_base=api_base,
+        graders=tuple(grader or ()),
+        limit=limit,
+        concurrency=concurrency,
+        max_calls=max_calls,
+        max_cost_usd=max_cost,
+        refresh=refresh,
+    )
+    settings = cli_run.Settings(
+        home=out, cache=cache or out / "cache", offline=offline, refresh=refresh, quiet=quiet, as_json=as_json
+    )
+    if dry_run:
+        cli_run.dry_run(suite, conversations, overrides, settings)
+        return
+    raise typer.Exit(cli_run.run(suite, conversations, overrides, settings, junit))
+
+
+@app.command()
+def resume(
+    run: RunName = "latest",
+    *,
+    out: Home = DEFAULT_HOME,
+    cache: Cache = None,
+    offline: Offline = False,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    as_json: AsJson = False,
+    junit: Junit = None,
+    quiet: Quiet = False,
+) -> None:
+    """Go on with a run under its plan: judge what is missing or errored."""
+    from adjudge.pipeline.cli import run as cli_run
+
+    settings = cli_run.Settings(
+        home=out, cache=cache or out / "cache", offline=offline, refresh=False, quiet=quiet, as_json=as_json
+    )
+    raise typer.Exit(cli_run.resume(run, settings, max_calls, max_cost, junit))
+
+
+@app.command()
+def show(
+    run: RunName = "latest",
+    conversation: Annotated[
+        str | None,
+        typer.Argument(metavar="[CONVERSATION]", help="Show one, verdict by verdict."),
+    ] = None,
+    *,
+    out: Home = DEFAULT_HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Show a run, or one conversation of it."""
+    from adjudge.pipeline.cli import read as cli_read
+
+    cli_read.show(run, conversation, out, as_json=as_json)
+
+
+@app.command()
+def whatif(
+    run: RunName = "latest",
+    *,
+    threshold: Annotated[
+        list[str] | None, typer.Option(metavar="[GRADER=]X", help="Another threshold. Repeatable.")
+    ] = None,
+    require: Annotated[
+        list[str] | None, typer.Option(metavar="GRADER:s2", help="Make a statement or check required.")
+    ] = None,
+    optional: Annotated[
+        list[str] | None, typer.Option(metavar="GRADER:s2", help="Make a statement or check optional.")
+    ] = None,
+    out: Home = DEFAULT_HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Decide a run's verdicts anew, with other thresholds or flags. No calls; nothing is written."""
+    from adjudge.pipeline.cli import read as cli_read
+
+    cli_read.whatif(run, threshold or [], require or [], optional or [], out, as_json=as_json)
+
+
+@app.command()
+def rollouts(run: RunName = "latest", *, out: Home = DEFAULT_HOME) -> None:
+    """Show each test's rollouts: passed, mean reward, best, worst, pass@k and pass^k."""
+    from adjudge.pipeline.cli import read as cli_read
+
+    cli_read.rollouts(run, out)
+
+
+@app.command()
+def export(
+    run: RunName = "latest",
+    *,
+    form: Annotated[
+        Literal["result-json", "jsonl", "csv", "junit", "markdown"],
+        typer.Option("--format", "-f", help="result-json writes one file per conversation and grader."),
+    ] = "jsonl",
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="PATH", help="File, or directory. [default: stdout]"),
+    ] = None,
+    grader: Annotated[str | None, typer.Option(metavar="NAME", help="result-json: only this grader.")] = None,
+    conversation: Annotated[
+        str | None, typer.Option(metavar="ID", help="result-json: only this conversation.")
+    ] = None,
+    out: Home = DEFAULT_HOME,
+) -> None:
+    """Write a run in another shape."""
+    from adjudge.pipeline.cli import read as cli_read
+
+    cli_read.export(run, form, to, grader, conversation, out)
+
+
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of conversations.")]
+Form = Annotated[
+    str, typer.Option("--from", metavar="FORMAT", help="Their format; auto looks at their content.")
+]
+
+
+@app.command()
+def convert(
+    files: Files,
+    *,
+    form: Form = "auto",
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="[default: stdout]")] = None,
+) -> None:
+    """Write conversations of any format as native JSONL."""
+    from adjudge.pipeline.cli import files as cli_files
+
+    raise typer.Exit(cli_files.convert_files(files, form, to))
+
+
+@app.command()
+def conversations(files: Files, *, form: Form = "auto") -> None:
+    """List what files hold: ids, turns, tools, how each ended, what could not be read."""
+    from adjudge.pipeline.cli import files as cli_files
+
+    raise typer.Exit(cli_files.list_files(files, form))
+
+
+@app.command()
+def init(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put it; made if missing.")],
+    *,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Take statements and conversations from a tau2-bench, promptfoo, Inspect or DeepEval file.",
+        ),
+    ] = None,
+) -> None:
+    """Write a suite to start from: a small working one, or one made of a file's statements."""
+    from adjudge.pipeline.cli import files as cli_files
+
+    raise typer.Exit(cli_files.init(directory, source))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of suite files, for editors."""
+    from adjudge.pipeline.suite.load import schema_text
+
+    typer.echo(schema_text(), nl=False)
+
+
+@app.command()
+def doctor(
+    *,
+    out: Home = DEFAULT_HOME,
+    cache: Cache = None,
+) -> None:
+    """Look at this machine: versions, keys that are set (never their values), the cache, the disk."""
+    from adjudge.pipeline.cli import read as cli_read
+
+    raise typer.Exit(cli_read.doctor(out, cache or out / "cache"))
+
+
+def main() -> int:
+    """Run the command line. Returns the exit code; a mistake is one message on stderr."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code = _exit_code()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except AdjudgeError as error:
+        lines = "\n" if isinstance(error, SuiteError) else ""
+        typer.echo(f"adjudge: {visible(str(error), keep=lines)}", err=True)
+        return error.exit_code
+    except OSError as error:
+        typer.echo(f"adjudge: {visible(str(error))}", err=True)
+        return StorageError.exit_code
+    except Exception:  # noqa: BLE001 - or Python's exit code would say that a grade failed
+        typer.echo(visible(traceback.format_exc(), keep="\n"), err=True, nl=False)
+        typer.echo("adjudge: this is a fault of adjudge itself; please report it", err=True)
+        return StorageError.exit_code
+    return code
+
+
+def _exit_code() -> int:
+    try:
+        app()
+    except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):  # for which typer exits as for a failed grade
+            raise stop.__context__ from None
+        return stop.code if isinstance(stop.code, int) else 1
+    return 0
+
+
+def _terminate(number: int, _: object) -> Never:
+    """Unwind, so that nothing half-written is left behind."""
+    raise SystemExit(128 + number)

@@ -1,0 +1,140 @@
+"""What `adjudge run` and `adjudge resume` do."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adjudge.judges.failure import UsageError
+from adjudge.pipeline.aggregate import results_by_grader
+from adjudge.pipeline.display import json_text, visible
+from adjudge.pipeline.grade import SummaryRow
+from adjudge.pipeline.grading.bench import Lookup
+from adjudge.pipeline.grading.session import JudgeStates, carry_out
+from adjudge.pipeline.planning.freeze import Overrides, plan_run
+from adjudge.pipeline.planning.plan import Plan
+from adjudge.pipeline.reports.progress import Progress
+from adjudge.pipeline.rundir import Run, find_run, on_trial
+from adjudge.pipeline.suite.load import Budget, load_suite
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where things live and how much is said."""
+
+    home: Path
+    cache: Path
+    offline: bool
+    refresh: bool
+    quiet: bool
+    as_json: bool
+
+    @property
+    def lookup(self) -> Lookup:
+        """Where verdicts come from."""
+        return Lookup(cache=self.cache, offline=self.offline, refresh=self.refresh)
+
+
+def run(
+    suite: Path,
+    conversations: Sequence[Path] | None,
+    overrides: Overrides,
+    settings: Settings,
+    junit: Path | None,
+) -> int:
+    """Plan a run of `suite`, carry it out and report it. Returns the exit code.
+
+    Raises:
+        UsageError, StorageError: see `plan_run` and `carry_out`.
+    """
+    started = plan_run(load_suite(suite, conversations=conversations), settings.home, overrides)
+    with on_trial(started):
+        summary = _carry_out(started, settings)
+    return _report(started, summary, settings, junit)
+
+
+def resume(
+    reference: str, settings: Settings, max_calls: int | None, max_cost_usd: float | None, junit: Path | None
+) -> int:
+    """Go on with a run under its plan. Returns the exit code.
+
+    Raises:
+        UsageError, StorageError: see `find_run` and `carry_out`.
+    """
+    caps = Budget(max_calls=max_calls, max_cost_usd=max_cost_usd)
+    run = find_run(reference, settings.home)
+    return _report(run, _carry_out(run, settings, caps), settings, junit)
+
+
+def dry_run(
+    suite: Path, conversations: Sequence[Path] | None, overrides: Overrides, settings: Settings
+) -> None:
+    """Print what a run would take: calls, those already cached, tokens and cost. Asks nobody.
+
+    Raises:
+        UsageError, StorageError: see `estimate`.
+    """
+    from adjudge.pipeline.preview.estimate import estimate, estimate_text
+
+    found = estimate(load_suite(suite, conversations=conversations), overrides, settings.lookup)
+    if settings.as_json:
+        sys.stdout.write(json_text(found))
+    else:
+        sys.stdout.write(estimate_text(found))
+
+
+def _carry_out(run: Run, settings: Settings, caps: Budget | None = None) -> SummaryRow:
+    plan = run.plan()
+    _say_unreadable(plan)
+    total = plan.tail.conversation_count
+
+    def watch(states: JudgeStates) -> Progress:
+        return Progress(sys.stderr, total=total, judges=states, quiet=settings.quiet)
+
+    return asyncio.run(carry_out(run, plan, settings.lookup, watch, caps=caps, warn=_warn))
+
+
+def _report(run: Run, summary: SummaryRow, settings: Settings, junit: Path | None) -> int:
+    if settings.as_json:
+        sys.stdout.write(json_text(summary))
+    elif not settings.quiet:
+        _print(run, summary)
+    if junit is not None:
+        from adjudge.pipeline.cli.read import write_junit_file
+
+        write_junit_file(run, junit)
+    return summary["exit_code"]
+
+
+def _print(run: Run, summary: SummaryRow) -> None:
+    from adjudge.pipeline.reports.run import look_at, print_run
+
+    print_run(summary, results_by_grader(run.results()), sys.stdout)
+    look = look_at(run.results())
+    if look:
+        sys.stdout.write("\n" + look)
+    plan = run.plan()
+    if plan.head.recorded or plan.head.labels:
+        from adjudge.pipeline.trust.closing import trust_text
+
+        try:
+            sys.stdout.write("\n" + trust_text(run, plan))
+        except UsageError as error:  # labels are no part of the run
+            _warn(str(error))
+
+
+def _say_unreadable(plan: Plan) -> None:
+    for record in plan.tail.unreadable[:10]:
+        place = record.file if record.line is None else f"{record.file}:{record.line}"
+        _warn(f"{place}: {record.reason}")
+    if plan.tail.unreadable_count > 10:
+        _warn(f"{plan.tail.unreadable_count - 10} more records could not be read; plan.json lists them")
+    for name in plan.tail.unused_tests:
+        _warn(f"no conversation ran the test {name!r} of the suite, so what it adds is asked of none")
+
+
+def _warn(message: str) -> None:
+    sys.stderr.write(f"adjudge: warning: {visible(message)}\n")

@@ -1,0 +1,1 @@
+"""From a plan to grades: one leg of a run."""

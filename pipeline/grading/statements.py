@@ -1,0 +1,238 @@
+"""The `statements` grader: the grade that the answers to its questions make."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from adjudge.judges.failure import Failure
+from adjudge.judges.panel import decide
+from adjudge.judges.verdict import Answer, Attempt, Source, Usage, Verdict
+from adjudge.pipeline.grade import CitationRow, ErrorRow, GradeRow, StatementRow, VoteRow, WindowRow
+from adjudge.pipeline.grading.questions import Question
+from adjudge.pipeline.planning.plan import PlannedGrader, PlannedStatement
+from adjudge.pipeline.scoring import exact, result, score
+from adjudge.pipeline.spent import spent_nothing, spent_on, usage_row
+from adjudge.pipeline.windows import decide_over
+
+Outcome = Answer | Failure
+
+
+def statements_grade(
+    grader: PlannedGrader,
+    statements: Sequence[PlannedStatement],
+    asked: Sequence[Question],
+    outcomes: Sequence[Outcome],
+    *,
+    counted: Collection[str] = (),
+) -> GradeRow:
+    """The grade that `outcomes` (one per question of `asked`) make: S1, S3, S6, S7, J8.
+
+    What it spent leaves out the answers to the keys `counted`: an earlier grade of this run has them.
+    """
+    if not statements:
+        return _grade(grader, [], _error("no_statements", "no statement applies to this conversation"))
+    toothless = exact(grader.threshold) == 0 and not any(statement.required for statement in statements)
+    ballots: list[list[_Vote]] = [[] for _ in statements]
+    for question, outcome in zip(asked, outcomes, strict=True):
+        for index, place in enumerate(question.places):
+            vote = outcome if isinstance(outcome, Failure) else outcome.verdicts[index]
+            ballots[place].append(_Vote(question=question, outcome=outcome, vote=vote))
+    rows = [
+        _statement_row(grader, place, statement, ballots[place]) for place, statement in enumerate(statements)
+    ]
+    error = _first_error(rows)
+    if toothless:
+        error = _error("no_required_checks", "threshold 0 and no required statement: it could never fail")
+    grade = _grade(grader, rows, error)
+    new = [
+        outcome
+        for question, outcome in zip(asked, outcomes, strict=True)
+        if isinstance(outcome, Failure) or question.request.key not in counted
+    ]
+    grade["spent"] = spent_on(
+        (attempt for outcome in new if _live(outcome) for attempt in outcome.attempts),
+        cached=sum(1 for outcome in new if not _live(outcome)),
+    )
+    return grade
+
+
+def answered(grade: GradeRow) -> Iterator[str]:
+    """The keys of the answers that `grade` holds, and so counts in what it spent."""
+    for row in grade.get("statements", []):
+        for vote in row.get("votes", [row]):
+            for part in vote.get("windows", [vote]):
+                if part["decision"] is not None and part["verdict_key"] is not None:
+                    yield part["verdict_key"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Vote:
+    """What one question's outcome says of one statement."""
+
+    question: Question
+    outcome: Outcome
+    vote: Verdict | Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Voter:
+    """One sample of one judge: its vote, or its votes about windows, and what they come to."""
+
+    votes: list[_Vote]
+    decided: Verdict | Failure
+
+
+def _grade(grader: PlannedGrader, rows: list[StatementRow], error: ErrorRow | None) -> GradeRow:
+    met = sum(row["decision"] == "met" for row in rows)
+    value = None if error else score(met, len(rows))
+    required_met = all(row["decision"] == "met" for row in rows if row["required"])
+    if error:
+        for row in rows:
+            row["counted"] = False
+    return {
+        "grader": grader.name,
+        "grader_version": grader.version,
+        "type": "statements",
+        "gating": grader.gating,
+        "result": result(value, exact(grader.threshold), required_met),
+        "score": None if value is None else float(value),
+        "met": None if error else met,
+        "total": len(rows) or None,
+        "threshold": float(grader.threshold),
+        "error": error,
+        "spent": spent_nothing(),
+        "statements": rows,
+    }
+
+
+def _statement_row(
+    grader: PlannedGrader, place: int, statement: PlannedStatement, ballot: Sequence[_Vote]
+) -> StatementRow:
+    voters = _voters(statement, ballot)
+    alone = len(voters) == 1
+    decided = voters[0].decided if alone else decide([voter.decided for voter in voters])
+    attempts = [attempt for vote in ballot for attempt in vote.outcome.attempts]
+    answers = [vote.outcome for vote in ballot if isinstance(vote.outcome, Answer)]
+    sources: set[Source] = {answer.source for answer in answers}
+    row: StatementRow = {
+        "id": f"s{place + 1}",
+        "text": statement.text,
+        "required": statement.required,
+        "decision": None,
+        "counted": True,
+        "rationale": None,
+        "citations": [],
+        "error": None,
+        "cached": len(answers) == len(ballot) and "live" not in sources,
+        "source": sources.pop() if len(sources) == 1 else None,
+        "verdict_key": _key(voters[0]) if alone else None,
+        "judge": "+".join(dict.fromkeys(vote.question.judge for vote in ballot)),
+        "model": "+".join(dict.fromkeys(vote.question.request.model.name for vote in ballot)),
+        "served_model": "+".join(dict.fromkeys(a.served_model for a in answers if a.served_model)) or None,
+        "attempts": len(attempts),
+        "usage": usage_row(Usage()),
+        "cost_usd": None,
+    }
+    _add_cost(row, attempts)
+    if isinstance(decided, Failure):
+        row["error"] = _error(decided.cause, decided.message, decided.retryable)
+    else:
+        row["decision"] = decided.decision
+        row["rationale"] = decided.rationale
+        row["citations"] = _citation_rows(decided)
+        if decided.decision == "undetermined" and grader.undetermined == "errored":
+            row["error"] = _error("undetermined", "the judge could not decide from the evidence")
+    if not alone:
+        row["votes"] = [_vote_row(voter) for voter in voters]
+    elif windows := list(_window_rows(voters[0])):
+        row["windows"] = windows
+    return row
+
+
+def _voters(statement: PlannedStatement, ballot: Sequence[_Vote]) -> list[_Voter]:
+    votes: dict[tuple[str, int], list[_Vote]] = {}
+    for vote in ballot:
+        votes.setdefault((vote.question.judge, vote.question.request.sample), []).append(vote)
+    return [_Voter(votes=each, decided=_decided(statement, each)) for each in votes.values()]
+
+
+def _decided(statement: PlannedStatement, votes: Sequence[_Vote]) -> Verdict | Failure:
+    if votes[0].question.window is None or statement.over_windows is None:
+        return votes[0].vote
+    return decide_over(statement.over_windows, [vote.vote for vote in votes])
+
+
+def _key(voter: _Voter) -> str | None:
+    """The one key of what it was asked; windows have one each."""
+    return voter.votes[0].question.request.key if voter.votes[0].question.window is None else None
+
+
+def _add_cost(row: StatementRow, attempts: Sequence[Attempt]) -> None:
+    spent = spent_on(attempts)
+    row["usage"] = spent["usage"]
+    row["cost_usd"] = None if spent["cost_unknown_calls"] or not attempts else spent["cost_usd"]
+
+
+def _citation_rows(verdict: Verdict) -> list[CitationRow]:
+    return [{"turn": c.turn, "quote": c.quote, "verified": c.verified} for c in verdict.citations]
+
+
+def _vote_row(voter: _Voter) -> VoteRow:
+    request, decided = voter.votes[0].question.request, voter.decided
+    failed = isinstance(decided, Failure)
+    row: VoteRow = {
+        "judge": voter.votes[0].question.judge,
+        "model": request.model.name,
+        "sample": request.sample,
+        "decision": None if failed else decided.decision,
+        "rationale": None if failed else decided.rationale,
+        "error": _error(decided.cause, decided.message, decided.retryable) if failed else None,
+        "cached": not any(_live(vote.outcome) for vote in voter.votes),
+        "verdict_key": _key(voter),
+    }
+    if windows := list(_window_rows(voter)):
+        row["windows"] = windows
+    return row
+
+
+def _window_rows(voter: _Voter) -> Iterator[WindowRow]:
+    for vote in voter.votes:
+        window, decided = vote.question.window, vote.vote
+        if window is None:
+            continue
+        failed = isinstance(decided, Failure)
+        numbers = window.evidence.numbers
+        yield {
+            "window": window.number,
+            "first_turn": numbers[0] if numbers else None,
+            "last_turn": numbers[-1] if numbers else None,
+            "does_not_show": list(window.hidden),
+            "cut": list(window.cut),
+            "decision": None if failed else decided.decision,
+            "rationale": None if failed else decided.rationale,
+            "error": _error(decided.cause, decided.message, decided.retryable) if failed else None,
+            "cached": not _live(vote.outcome),
+            "verdict_key": vote.question.request.key,
+        }
+
+
+def _first_error(rows: Sequence[StatementRow]) -> ErrorRow | None:
+    """One errored statement makes its grade errored (S6); the first one's cause is the grade's."""
+    errors = [(row["id"], row["error"]) for row in rows if row["error"]]
+    if not errors:
+        return None
+    place, first = errors[0]
+    return _error(
+        first["cause"],
+        f"{len(errors)} of {len(rows)} statements errored; {place}: {first['message']}",
+        any(error["retryable"] for _, error in errors),
+    )
+
+
+def _error(cause: str, message: str, retryable: bool = False) -> ErrorRow:
+    return {"cause": cause, "message": message, "retryable": retryable}  # pyright: ignore[reportReturnType]
+
+
+def _live(outcome: Outcome) -> bool:
+    return isinstance(outcome, Failure) or outcome.source == "live"

@@ -1,0 +1,1 @@
+"""From a suite to a plan: everything that decides a run, frozen."""

@@ -1,0 +1,431 @@
+"""From a suite to a plan: everything that decides a run, frozen before anything is judged (P1)."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from adjudge.judges.calling.access import refuse_secrets
+from adjudge.judges.calling.families import resolved
+from adjudge.judges.failure import UsageError
+from adjudge.judges.prompt import load_prompt
+from adjudge.judges.request import SCHEMA_VERSION, Model, Prompt, canonical_json, digest
+from adjudge.judges.room import known_windows
+from adjudge.pipeline.conversation import Conversation, StatementSpec
+from adjudge.pipeline.evidence import EvidenceOptions, render
+from adjudge.pipeline.explain import unknown
+from adjudge.pipeline.files import Journal, storage, whole_lines
+from adjudge.pipeline.planning.canary import canary_graders
+from adjudge.pipeline.planning.plan import (
+    Plan,
+    PlanHead,
+    PlannedConversation,
+    PlannedFile,
+    PlannedGrader,
+    PlannedPrompt,
+    PlannedStatement,
+    Tail,
+    UnreadableRecord,
+)
+from adjudge.pipeline.readers import read_conversations
+from adjudge.pipeline.readers.source import Unreadable
+from adjudge.pipeline.rundir import CONVERSATIONS, PLAN, Run, new_run_id, planning
+from adjudge.pipeline.suite.load import ChecksGrader, JudgeSpec, StatementsGrader, Suite
+from adjudge.pipeline.trust.agreement import read_labels
+
+PACKAGES = ("adjudge", "litellm", "pydantic", "tenacity", "diskcache", "aiohttp")
+LISTED_UNREADABLE = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides:
+    """What a command line changes of a suite. None leaves the suite's word.
+
+    Attributes:
+        model: model for every judge, asked at the provider's own address unless `api_base` is given; or
+            `NAME=model` for the judge of that name.
+        api_base: server address for the judges whose model is changed, or for all judges without `model`.
+        graders: names of the graders to run, or empty for all.
+        limit: how many conversations to take at most.
+        concurrency: requests in flight per judge.
+        max_calls: cap on calls.
+        max_cost_usd: cap on cost.
+        refresh: ask again what was answered before this run (C8), in all of its legs.
+    """
+
+    model: str | None = None
+    api_base: str | None = None
+    graders: tuple[str, ...] = ()
+    limit: int | None = None
+    concurrency: int | None = None
+    max_calls: int | None = None
+    max_cost_usd: float | None = None
+    refresh: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what no command line would let through.
+
+        Raises:
+            UsageError: naming the value.
+        """
+        least = {"limit": 1, "concurrency": 1, "max_calls": 0, "max_cost_usd": 0}
+        for name, lowest in least.items():
+            value = getattr(self, name)
+            if value is not None and not value >= lowest:
+                raise UsageError(f"{name} is {lowest} or more, not {value!r}")
+
+    def judges(self, suite: Suite) -> dict[str, JudgeSpec]:
+        """The suite's judges with this command line's word on them.
+
+        Raises:
+            UsageError: `model` names a judge the suite doesn't have.
+        """
+        chosen, changes = set(suite.judges), dict[str, Any]()
+        if self.model is not None:
+            name, _, model = self.model.rpartition("=")
+            if name and name not in suite.judges:
+                raise UsageError(f"--judge: {unknown('judge', name, suite.judges)}")
+            chosen = {name} if name else chosen
+            changes |= {
+                "model": model,
+                "api_base": None,
+                "api_key_env": None,
+                "headers_env": {},
+                "window": None,
+                "price": None,
+            }
+        if self.api_base is not None:
+            changes["api_base"] = self.api_base
+        judges = {
+            name: spec.model_copy(update=changes) if name in chosen else spec
+            for name, spec in suite.judges.items()
+        }
+        if self.concurrency is None:
+            return judges
+        everywhere = {"max_concurrency": self.concurrency}
+        return {name: spec.model_copy(update=everywhere) for name, spec in judges.items()}
+
+
+def plan_run(suite: Suite, home: Path, overrides: Overrides | None = None) -> Run:
+    """Freeze `suite` into a new run directory: the plan, and the conversations it will grade.
+
+    Raises:
+        UsageError: something the suite names can't be used.
+        StorageError: the run can't be written; nothing is left behind.
+    """
+    overrides = overrides or Overrides()
+    run_id = new_run_id()
+    head = plan_head(suite, run_id, overrides)
+    with planning(home, run_id) as draft:
+        rows = draft / ".rows"
+        frozen = Freezing(suite, head)
+        with Journal(draft / CONVERSATIONS) as copies, Journal(rows) as planned:
+            for conversation, row in frozen.conversations(overrides.limit):
+                copies.append(conversation.model_dump_json(exclude_defaults=True).encode())
+                planned.append(row.model_dump_json(exclude_defaults=True).encode())
+        Plan.write(draft / PLAN, head, frozen.tail(), whole_lines(rows))
+        with storage(rows, "remove"):
+            rows.unlink()
+    return Run(home / "runs" / run_id)
+
+
+def plan_head(suite: Suite, run_id: str, overrides: Overrides) -> PlanHead:
+    """Everything of the plan but the conversations.
+
+    Raises:
+        UsageError: an unknown grader or judge, an address that holds a secret, a prompt or labels that can't
+            be used.
+    """
+    for _ in read_labels(suite.label_files):
+        pass  # what is wrong with labels is better known before anything is asked
+    judges = _with_windows({name: _resolved(name, spec) for name, spec in overrides.judges(suite).items()})
+    names = [grader.name for grader in suite.graders]
+    for name in overrides.graders:
+        if name not in names:
+            raise UsageError(f"--grader: {unknown('grader', name, names)}")
+    chosen = [g for g in suite.graders if not overrides.graders or g.name in overrides.graders]
+    prompts = {
+        grader.name: load_prompt("judge" if grader.prompt is None else suite.resolve(grader.prompt))
+        for grader in chosen
+        if isinstance(grader, StatementsGrader)
+    }
+    by_digest = {prompt.digest: prompt for prompt in prompts.values()}
+    budget = {"max_calls": overrides.max_calls, "max_cost_usd": overrides.max_cost_usd}
+    graders = [_planned_grader(suite, grader, judges, prompts) for grader in chosen]
+    return PlanHead(
+        run_id=run_id,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        suite=suite.name,
+        suite_path=str(suite.path),
+        suite_digest=suite.digest,
+        suite_text=suite.text,
+        graders=graders,
+        canaries=canary_graders(judges, graders),
+        judges=judges,
+        prompts={
+            key: PlannedPrompt(name=p.name, system=p.system, user=p.user, digest=p.digest)
+            for key, p in by_digest.items()
+        },
+        evidence=suite.evidence,
+        policy=suite.policy,
+        budget=suite.budget.model_copy(update={k: v for k, v in budget.items() if v is not None}),
+        recorded=[_planned_file(path) for path in suite.recorded_files],
+        labels=[_planned_file(path) for path in suite.label_files],
+        packages=_packages(),
+        refresh=overrides.refresh,
+    )
+
+
+@dataclass(slots=True)
+class Freezing:
+    """Reads a suite's conversations once and says of each what will be graded of it."""
+
+    suite: Suite
+    head: PlanHead
+    count: int = 0
+    unreadable: int = 0
+    listed: list[UnreadableRecord] = field(default_factory=list[UnreadableRecord])
+    asked: set[str] = field(default_factory=set[str])
+    tests: set[str | None] = field(default_factory=set[str | None])
+    stopped: bool = False
+
+    def conversations(self, limit: int | None = None) -> Iterator[tuple[Conversation, PlannedConversation]]:
+        """Each conversation with its row of the plan; what can't be read is kept for `tail`.
+
+        Raises:
+            UsageError: a file can't be read at all, or its format is not known.
+        """
+        seen: set[bytes] = set()
+        graders = {grader.name: grader for grader in self.head.graders}
+        options = self.head.evidence_options()
+        for file in self.suite.conversation_files:
+            for found in read_conversations(file.path, file.format):
+                if limit is not None and self.count >= limit:
+                    self.stopped = True
+                    return
+                if isinstance(found, Unreadable):
+                    self._refuse(found.file, found.line, found.reason)
+                    continue
+                mark = blake2b(found.id.encode(), digest_size=8).digest()
+                reason = f"duplicate id {found.id!r}" if mark in seen else ""
+                seen.add(mark)
+                try:
+                    row = None if reason else self._row(found, graders, options)
+                except ValueError as error:
+                    row, reason = None, str(error)
+                if row is None:
+                    self._refuse(str(file.path), found.line, reason)
+                    continue
+                self.count += 1
+                self.tests.add(found.test)
+                yield found, row
+
+    def tail(self) -> Tail:
+        """What is known once all conversations were read."""
+        return Tail(
+            conversation_count=self.count,
+            unused_tests=self.unused_tests,
+            unreadable_count=self.unreadable,
+            unreadable=self.listed,
+        )
+
+    @property
+    def unused_tests(self) -> list[str]:
+        """Tests of the suite that no conversation ran, likely misspelt; none where not all were read."""
+        return [] if self.stopped else [name for name in self.suite.tests if name not in self.tests]
+
+    def _refuse(self, file: str, line: int | None, reason: str) -> None:
+        self.unreadable += 1
+        if len(self.listed) < LISTED_UNREADABLE:
+            self.listed.append(UnreadableRecord(file=file, line=line, reason=reason))
+
+    def _row(
+        self, conversation: Conversation, graders: Mapping[str, PlannedGrader], options: EvidenceOptions
+    ) -> PlannedConversation:
+        _check_names(conversation, self.suite)
+        test = self.suite.tests.get(conversation.test or "")
+        wanted = conversation.graders
+        if wanted is None and test is not None:
+            wanted = test.graders
+        selected = [name for name in graders if wanted is None or name in wanted]
+        extras = {
+            name: _extra_statements(graders[name], conversation, test.statements if test else {})
+            for name in selected
+            if graders[name].type == "statements"
+        }
+        judged = conversation.status == "completed" and bool(extras)
+        evidence = render(conversation, options) if judged else None
+        return PlannedConversation(
+            id=conversation.id,
+            test=conversation.test,
+            title=test.title if test else None,
+            rollout=conversation.rollout,
+            status=conversation.status,
+            termination_reason=conversation.termination_reason,
+            agent_pov_incomplete=conversation.agent_pov_incomplete,
+            agent_output=conversation.final_text,
+            error=conversation.error,
+            tool_calls=sum(len(message.tool_calls) for message in conversation.shown),
+            tool_errors=conversation.tool_errors,
+            evidence=evidence.digest if evidence else "",
+            left_out=list(evidence.left_out) if evidence else [],
+            graders=selected,
+            statements={name: statements for name, statements in extras.items() if statements},
+            canaries=list(self._canaries(graders[name] for name in extras)) if judged else [],
+        )
+
+    def _canaries(self, graders: Iterable[PlannedGrader]) -> Iterator[str]:
+        """The canaries of judges that `graders` ask, and that nobody has asked before."""
+        judges = {judge for grader in graders for judge in grader.judges}
+        for canary in self.head.canaries:
+            if canary.name not in self.asked and judges.intersection(canary.judges):
+                self.asked.add(canary.name)
+                yield canary.name
+
+
+def _planned_grader(
+    suite: Suite,
+    grader: StatementsGrader | ChecksGrader,
+    judges: Mapping[str, JudgeSpec],
+    prompts: Mapping[str, Prompt],
+) -> PlannedGrader:
+    if isinstance(grader, ChecksGrader):
+        file, _, function = grader.verifier.rpartition(":")
+        path = suite.resolve(file).resolve()
+        file_digest = digest(path.read_bytes())
+        return PlannedGrader(
+            name=grader.name,
+            type="checks",
+            version=_version({"type": "checks", "verifier": file_digest, "function": function}),
+            threshold=grader.threshold,
+            gating=grader.gating,
+            verifier=f"{path}:{function}",
+            verifier_digest=file_digest,
+        )
+    statements = [planned_statement(statement) for statement in grader.statements or []]
+    prompt = prompts[grader.name]
+    asked = [judges[name] for name in grader.judges]
+    what: dict[str, Any] = {
+        "type": "statements",
+        "statements": [statement.text for statement in statements],
+        "judges": [[j.model, j.api_base, j.output, dict(j.params)] for j in asked],
+        "samples": grader.samples,
+        "calls": grader.calls,
+        "undetermined": grader.undetermined,
+        "citations": grader.citations,
+        "prompt": prompt.digest,
+        "schema": SCHEMA_VERSION,
+    }
+    if grader.overflow == "windows":
+        what["windows"] = [
+            [judge.window for judge in asked],
+            [statement.over_windows for statement in statements],
+        ]
+    return PlannedGrader(
+        name=grader.name,
+        type="statements",
+        version=_version(what),
+        threshold=grader.threshold,
+        gating=grader.gating,
+        judges=grader.judges,
+        samples=grader.samples,
+        calls=grader.calls,
+        undetermined=grader.undetermined,
+        citations=grader.citations,
+        overflow=grader.overflow,
+        prompt=prompt.digest,
+        statements=statements,
+    )
+
+
+def _resolved(name: str, spec: JudgeSpec) -> JudgeSpec:
+    """`spec` with the address that the environment names for its provider: it is part of the key (C6).
+
+    Raises:
+        UsageError: the address or a parameter holds a secret.
+    """
+    model = resolved(Model(name=spec.model, api_base=spec.api_base, params=spec.params), os.environ)
+    refuse_secrets(f"judge {name!r}", model)
+    return spec.model_copy(update={"api_base": model.api_base})
+
+
+def _with_windows(judges: Mapping[str, JudgeSpec]) -> dict[str, JudgeSpec]:
+    """The judges, each with the window the suite gives it, else with what is known of its model (J7)."""
+    known = known_windows(
+        {
+            name: Model(name=spec.model, params=spec.params)
+            for name, spec in judges.items()
+            if spec.window is None
+        }
+    )
+    return {
+        name: spec.model_copy(update={"window": known[name]}) if name in known else spec
+        for name, spec in judges.items()
+    }
+
+
+def _version(what: dict[str, Any]) -> str:
+    return digest(canonical_json(what))[:16]
+
+
+def planned_statement(statement: StatementSpec | str) -> PlannedStatement:
+    """A statement as the plan freezes it; a bare sentence has no flags."""
+    if isinstance(statement, str):
+        return PlannedStatement(text=statement)
+    return PlannedStatement(
+        text=statement.text, required=statement.required, over_windows=statement.over_windows
+    )
+
+
+def _planned_file(path: Path) -> PlannedFile:
+    with storage(path, "read"):
+        return PlannedFile(path=str(path.resolve()), digest=digest(path.read_bytes()))
+
+
+def _packages() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def _check_names(conversation: Conversation, suite: Suite) -> None:
+    """Refuse a conversation that speaks of graders the suite doesn't have.
+
+    Raises:
+        ValueError: naming the grader.
+    """
+    types = {grader.name: grader.type for grader in suite.graders}
+    for name in [*(conversation.graders or []), *conversation.statements]:
+        if name not in types:
+            raise ValueError(unknown("grader", name, types))
+    for name in conversation.statements:
+        if types[name] == "checks":
+            raise ValueError(f"grader {name!r} is of type checks, so it takes no statements")
+
+
+def _extra_statements(
+    grader: PlannedGrader, conversation: Conversation, from_test: Mapping[str, Sequence[StatementSpec | str]]
+) -> list[PlannedStatement]:
+    """What the test and the conversation add to the grader's own statements.
+
+    Raises:
+        ValueError: a statement stands twice (S4).
+    """
+    added = [*from_test.get(grader.name, ()), *conversation.statements.get(grader.name, ())]
+    extra = [planned_statement(statement) for statement in added]
+    texts = [statement.text for statement in (*grader.statements, *extra)]
+    twice = next((text for place, text in enumerate(texts) if text in texts[:place]), None)
+    if twice is not None:
+        raise ValueError(f"grader {grader.name!r} would be asked {twice!r} twice")
+    return extra

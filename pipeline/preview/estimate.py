@@ -1,0 +1,133 @@
+"""A dry run: how many calls a run would take, how many are answered already, and what it would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TypedDict
+
+from adjudge.judges.ledger.ledger import Ledger
+from adjudge.judges.ledger.recorded import Recordings
+from adjudge.judges.request import JudgeRequest
+from adjudge.judges.verdict import Usage
+from adjudge.pipeline.grading.bench import Lookup, price_of
+from adjudge.pipeline.planning.freeze import Freezing, Overrides, plan_head
+from adjudge.pipeline.preview.questions import questions_of
+from adjudge.pipeline.suite.load import JudgeSpec, Suite
+
+CHARACTERS_PER_TOKEN = 4
+"""A rule of thumb for English; other scripts take more tokens."""
+
+OUTPUT_TOKENS_PER_STATEMENT = 150
+
+
+class Estimate(TypedDict):
+    """What a run would take.
+
+    Tokens are estimated from characters. `too_long` questions would not be asked (J7). `cost_usd` is null
+    where no price is known for a judge that would be called; it is an estimate, not a bound.
+    """
+
+    conversations: int
+    unreadable: int
+    grades: int
+    questions: int
+    cached: int
+    too_long: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    unpriced_judges: list[str]
+
+
+def estimate(suite: Suite, overrides: Overrides, lookup: Lookup) -> Estimate:
+    """Go through everything a run would ask, and ask nobody.
+
+    Raises:
+        UsageError: see `plan_head`.
+        StorageError: the cache can't be read.
+    """
+    head = plan_head(suite, "dry-run", overrides)
+    freezing = Freezing(suite, head)
+    loads = {name: _Load() for name in head.judges}
+    grades = cached = too_long = 0
+    with ExitStack() as files:
+        answered = _answered(suite, lookup, files)
+        for planned, asked in questions_of(head, freezing, overrides.limit):
+            grades += len(planned.graders)
+            for _, question in asked:
+                if answered(question.request.key):
+                    cached += 1
+                elif question.refused is not None:
+                    too_long += 1
+                else:
+                    loads[question.judge].add(question.request)
+    called = {name: load for name, load in loads.items() if load.calls}
+    costs = {name: load.cost(head.judges[name]) for name, load in called.items()}
+    unpriced = [name for name, cost in costs.items() if cost is None]
+    calls = sum(load.calls for load in called.values())
+    return {
+        "conversations": freezing.count,
+        "unreadable": freezing.unreadable,
+        "grades": grades,
+        "questions": cached + too_long + calls,
+        "cached": cached,
+        "too_long": too_long,
+        "calls": calls,
+        "input_tokens": sum(load.input_tokens for load in called.values()),
+        "output_tokens": sum(load.output_tokens for load in called.values()),
+        "cost_usd": None if unpriced else sum(cost for cost in costs.values() if cost is not None),
+        "unpriced_judges": unpriced,
+    }
+
+
+def estimate_text(found: Estimate) -> str:
+    """An estimate in words; ends in a newline."""
+    cost = found["cost_usd"]
+    unpriced = ", ".join(found["unpriced_judges"])
+    lines = [
+        f"{found['conversations']} conversations, {found['grades']} grades, {found['questions']} questions",
+        f"{found['cached']} are answered already; {found['calls']} calls would be made",
+        f"about {found['input_tokens']} input and {found['output_tokens']} output tokens",
+        f"cost unknown: no price is known for {unpriced}; give `price:` in the suite"
+        if cost is None
+        else f"about ${cost:.4f}, retries not counted",
+    ]
+    if found["too_long"]:
+        lines.append(f"{found['too_long']} questions are too long for their judge and would not be asked")
+    if found["unreadable"]:
+        lines.append(f"{found['unreadable']} records can't be read; such a run can't pass")
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(slots=True)
+class _Load:
+    """What one judge would have to answer."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def add(self, request: JudgeRequest) -> None:
+        texts = (request.prompt.system, request.prompt.user, request.evidence.text, *request.statements)
+        self.calls += 1
+        self.input_tokens += sum(map(len, texts)) // CHARACTERS_PER_TOKEN
+        self.output_tokens += OUTPUT_TOKENS_PER_STATEMENT * len(request.statements)
+
+    def cost(self, judge: JudgeSpec) -> float | None:
+        price = price_of(judge)
+        tokens = Usage(input_tokens=self.input_tokens, output_tokens=self.output_tokens)
+        return None if price is None else replace(price, up_to=None).cost(tokens)
+
+
+def _answered(suite: Suite, lookup: Lookup, files: ExitStack) -> Callable[[str], bool]:
+    """Whether a key is answered already. A cache that doesn't exist yet is not made."""
+    if lookup.refresh:
+        return lambda _: False
+    recordings = Recordings(suite.recorded_files)
+    if not lookup.cache.exists():
+        return lambda key: recordings.get(key) is not None
+    ledger = files.enter_context(Ledger.open(lookup.cache, read_only=True))
+    return lambda key: recordings.get(key) is not None or ledger.get(key) is not None

@@ -1,0 +1,1 @@
+"""The suite file: read strictly, checked whole, explained where it is wrong."""
