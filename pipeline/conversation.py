@@ -75,6 +75,7 @@ class CalledTool(_Record):
         turn: number of the turn that made the call, from 1.
         result: text of the result, or None where the conversation has none.
         error: what went wrong, or None.
+        result_turn: number of the turn that holds the result, or None.
     """
 
     turn: int
@@ -83,6 +84,7 @@ class CalledTool(_Record):
     arguments: JsonValue
     result: str | None
     error: str | None
+    result_turn: int | None = None
 
 
 OverWindows = Literal["any", "all"]
@@ -186,11 +188,10 @@ class Conversation(BaseModel):
 def _called_tools(messages: list[Message]) -> Iterator[CalledTool]:
     """Join calls to results: by id where both have one, else to the next result that has none."""
     for place, message in enumerate(messages):
-        later = [m for m in messages[place + 1 :] if m.role == "tool"] if message.tool_calls else []
+        later = _results_after(messages, place) if message.tool_calls else {}
         for call in message.tool_calls:
-            result = next((m for m in later if m.tool_call_id == call.id), None)
-            if result is not None:
-                later.remove(result)
+            turn = next((turn for turn, m in later.items() if m.tool_call_id == call.id), None)
+            result = None if turn is None else later.pop(turn)
             yield CalledTool(
                 turn=place + 1,
                 id=call.id,
@@ -198,4 +199,10 @@ def _called_tools(messages: list[Message]) -> Iterator[CalledTool]:
                 arguments=call.arguments,
                 result=None if result is None else result.text,
                 error=None if result is None else result.error,
+                result_turn=turn,
             )
+
+
+def _results_after(messages: list[Message], place: int) -> dict[int, Message]:
+    """The tool results after the message at `place`, by the number of their turn."""
+    return {turn: m for turn, m in enumerate(messages[place + 1 :], place + 2) if m.role == "tool"}

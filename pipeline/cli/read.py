@@ -15,6 +15,7 @@ import orjson
 
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.aggregate import results_by_grader
+from adjudge.pipeline.conclude import concluded
 from adjudge.pipeline.display import json_text, visible, visible_json
 from adjudge.pipeline.files import storage, whole_file
 from adjudge.pipeline.grade import GradeRow, ResultRow
@@ -41,7 +42,7 @@ def show(reference: str, conversation: str | None, home: Path, *, as_json: bool)
 
         sys.stdout.write(conversation_text(row) + verdicts_text(row))
         return
-    summary = _concluded(run).summary()
+    summary = concluded(run).summary()
     if summary is None:
         raise UsageError(f"run {run.id!r} has no summary; `adjudge resume {run.id}` finishes it")
     if as_json:
@@ -56,7 +57,7 @@ def rollouts(reference: str, home: Path) -> None:
     """Print the rollouts of every test."""
     from adjudge.pipeline.reports.text import rollouts_report
 
-    sys.stdout.write(rollouts_report(_concluded(find_run(reference, home)).results()))
+    sys.stdout.write(rollouts_report(concluded(find_run(reference, home)).results()))
 
 
 def whatif(
@@ -71,7 +72,7 @@ def whatif(
     """Print what other thresholds or flags would make of a run's verdicts (P4)."""
     from adjudge.pipeline.whatif import check_labels, flips, parse_change
 
-    run = _concluded(find_run(reference, home))
+    run = concluded(find_run(reference, home))
     change = parse_change(run.plan().head, thresholds, required, optional)
     check_labels(run.results(), change)
     before, after = _counted(run, change)
@@ -103,7 +104,7 @@ def export(
         UsageError: no such run, grader or conversation.
         StorageError: it can't be written.
     """
-    run = _concluded(find_run(reference, home))
+    run = concluded(find_run(reference, home))
     if form == "result-json" and to is None:
         _print_result(run, grader, conversation)
     elif form == "result-json" and to is not None:
@@ -201,18 +202,7 @@ def _counted(run: Run, change: Change) -> tuple[dict[str, Counter[str]], dict[st
 
 
 def _one(run: Run, conversation: str) -> ResultRow:
-    for row in _concluded(run).results():
+    for row in concluded(run).results():
         if row["conversation_id"] == conversation:
             return row
     raise UsageError(f"run {run.id!r} has no conversation {conversation!r}")
-
-
-def _concluded(run: Run) -> Run:
-    """The run with its results written: a run that was killed has its grades, but nobody summed them up."""
-    if not run.file(RESULTS).exists():
-        from adjudge.pipeline.conclude import conclude
-
-        with run.locked():
-            if not run.file(RESULTS).exists():
-                conclude(run, run.plan())
-    return run
