@@ -44,19 +44,6 @@ def conclude(run: Run, plan: Plan, *, exit_code: int | None = None) -> SummaryRo
     return summary
 
 
-def concluded(run: Run) -> Run:
-    """The run with its results written: a run that was killed has its grades, but nobody summed them up.
-
-    Raises:
-        StorageError: if they can't be written, or another process is writing the run.
-    """
-    if not run.file(RESULTS).exists():
-        with run.locked():
-            if not run.file(RESULTS).exists():
-                conclude(run, run.plan())
-    return run
-
-
 class Latest:
     """The latest grade of each conversation and grader, found in the journal by its place in the file."""
 

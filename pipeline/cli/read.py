@@ -15,7 +15,6 @@ import orjson
 
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.aggregate import results_by_grader
-from adjudge.pipeline.conclude import concluded
 from adjudge.pipeline.display import json_text, visible, visible_json
 from adjudge.pipeline.files import storage, whole_file
 from adjudge.pipeline.grade import GradeRow, ResultRow
@@ -116,6 +115,21 @@ def export(
             text = io.TextIOWrapper(file, encoding="utf-8", newline="")
             _write(run, form, text)
             text.detach()
+
+
+def concluded(run: Run) -> Run:
+    """The run with its results written: a run that was killed has its grades, but nobody summed them up.
+
+    Raises:
+        StorageError: if they can't be written, or another process is writing the run.
+    """
+    if not run.file(RESULTS).exists():
+        from adjudge.pipeline.conclude import conclude
+
+        with run.locked():
+            if not run.file(RESULTS).exists():
+                conclude(run, run.plan())
+    return run
 
 
 def write_junit_file(run: Run, path: Path) -> None:
