@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +12,7 @@ from pydantic import JsonValue
 from adjudge.judges.prompt import json_line
 from adjudge.judges.request import Evidence, digest
 from adjudge.pipeline.conversation import Conversation, Message, Part
+from adjudge.pipeline.plain import strings
 
 _REASONING = frozenset({"reasoning", "thinking", "redacted_thinking"})
 
@@ -117,7 +117,7 @@ class _Rendering:
             line["tool_calls"] = [
                 {"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.tool_calls
             ]
-            words += [text for call in message.tool_calls for text in _strings(call.arguments)]
+            words += [text for call in message.tool_calls for text in strings(call.arguments)]
         if message.error is not None:
             line["error"] = message.error
             words.append(message.error)
@@ -148,7 +148,7 @@ class _Rendering:
         texts = [piece for piece in pieces if isinstance(piece, str)]
         if len(texts) < len(pieces):
             line["parts"] = pieces
-            named = [text for piece in pieces if not isinstance(piece, str) for text in _strings(piece)]
+            named = [text for piece in pieces if not isinstance(piece, str) for text in strings(piece)]
             return texts + named
         line["result" if tool else "text"] = words = "\n".join(texts)
         return [words]
@@ -205,18 +205,6 @@ def _named(value: JsonValue) -> str:
     if not isinstance(value, str):
         return ""
     return value.partition(",")[0] if value.startswith("data:") else value
-
-
-def _strings(value: JsonValue) -> Iterator[str]:
-    """Every string inside a JSON value, keys aside."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)
 
 
 def _summed(what: str, why: str, places: list[tuple[int, int]]) -> str:

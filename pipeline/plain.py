@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
 import orjson
@@ -36,6 +36,18 @@ def string(value: object) -> str:
 def as_text(value: object) -> str:
     """`value` if it is text, else its JSON."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def strings(value: object) -> Iterator[str]:
+    """Every string inside a JSON value, keys aside."""
+    if isinstance(value, str):
+        yield value
+    elif is_mapping(value):
+        for inner in value.values():
+            yield from strings(inner)
+    elif is_list(value):
+        for inner in value:
+            yield from strings(inner)
 
 
 def kind_of(value: object) -> str:
