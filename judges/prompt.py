@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import orjson
 
 from adjudge.judges.failure import UsageError
+from adjudge.judges.media import parts_of
 from adjudge.judges.reply import REPLY_FORMAT
 from adjudge.judges.request import Evidence, JudgeRequest, Prompt, canonical_json, digest
 
@@ -46,12 +48,14 @@ def load_prompt(source: str | Path) -> Prompt:
         raise UsageError(f"prompt {str(path)!r} is not UTF-8 text (byte {error.start})") from None
 
 
-def messages(request: JudgeRequest) -> list[dict[str, str]]:
+def messages(request: JudgeRequest) -> list[dict[str, Any]]:
     """`request` as two chat messages, system and user; what was wrong before (J3) stands at the very end.
 
     Templates are filled in one pass: nothing that stands in evidence or statements is ever expanded. For one
     conversation and prompt everything up to the statements is the same. A correction is no message of its
-    own, since many chat templates refuse two user messages in a row.
+    own, since many chat templates refuse two user messages in a row. Content is text; where the evidence has
+    media, the last message's is parts: the text up to the end of the evidence, the media in order, each after
+    its label, then the rest.
     """
     statements = zip(request.ids, request.statements, strict=True)
     values = {
@@ -60,12 +64,16 @@ def messages(request: JudgeRequest) -> list[dict[str, str]]:
             f'{{"id": {json_line(id_)}, "statement": {json_line(text)}}}' for id_, text in statements
         ),
     }
-    last = _fill(request.prompt.user, values)
+    above, below = _split(request.prompt.user)
+    above, below = _fill(above, values), _fill(below, values)
     if request.correction is not None:
-        last += (
+        below += (
             f"\n\nYour previous reply to this can't be used: {request.correction}\n"
             "Judge the statements again. Reply with one JSON object of the shape asked for, and nothing else."
         )
+    last: Any = above + below
+    if request.evidence.media:
+        last = [_text(above), *parts_of(request.evidence.media), _text(below)]
     system = _fill(request.prompt.system, values)
     return [{"role": "system", "content": system}, {"role": "user", "content": last}]
 
@@ -91,6 +99,16 @@ def _fenced(evidence: Evidence) -> str:
     while code in evidence.text:
         code = digest(code + evidence.text)[:16]
     return f"<evidence-{code}>\n{evidence.text}\n</evidence-{code}>"
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+def _split(template: str) -> tuple[str, str]:
+    """A user section up to the end of its evidence, and the rest."""
+    before, evidence, after = template.partition("{evidence}")
+    return before + evidence, after
 
 
 def _fill(template: str, values: dict[str, str]) -> str:

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import orjson
 
+from adjudge.judges.media import Media
+
 KEY_VERSION = 1
 """Part of every key. Raised when the meaning of a key's fields changes."""
 
@@ -40,11 +42,12 @@ class Evidence:
 
     Attributes:
         text: the rendered evidence, one JSON line a turn, without its fence.
-        digest: SHA-256 hex of `text`.
+        digest: SHA-256 hex of `text`, which names each of `media` by its own digest.
         turns: what each shown turn holds, for checking citations. Each is the turn's strings: its line as
             shown, then, unescaped, its words, the arguments and results of its tool calls.
         left_out: what of the conversation `text` does not show, and why; `text` says so too.
         first: number of the turn that `turns[0]` is, 1 or more; more in a window of a long conversation.
+        media: images, audio and files shown after `text`, in the order of the turns.
     """
 
     text: str
@@ -52,6 +55,7 @@ class Evidence:
     turns: tuple[tuple[str, ...], ...]
     left_out: tuple[str, ...] = ()
     first: int = 1
+    media: tuple[Media, ...] = ()
 
     @property
     def numbers(self) -> range:

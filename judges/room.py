@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from math import ceil
 
 from adjudge.judges.calling.model_map import listed
+from adjudge.judges.media import MEDIA_KINDS, MediaKind
 from adjudge.judges.prompt import json_line
-from adjudge.judges.request import Model, Prompt
+from adjudge.judges.request import Evidence, Model, Prompt
 
 FORM_TOKENS = 512
 """Kept for what stands around: the reply's schema, the evidence's tags, a word on a malformed reply."""
@@ -21,6 +22,11 @@ REPLY_TOKENS_PER_STATEMENT = 256
 _STEP = 256
 """What is kept is rounded up to a multiple of this, so that rewording a statement moves no window."""
 
+_SUPPORTS: dict[MediaKind, str] = {
+    "image": "supports_vision",
+    "audio": "supports_audio_input",
+    "file": "supports_pdf_input",
+}
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict")
 _LOCAL = ("ollama/", "ollama_chat/")
 _LETTERS = (string.ascii_letters + " ").encode()
@@ -38,6 +44,11 @@ def tokens(text: str) -> int:
     others = data.translate(None, _LETTERS)
     beyond = len(others.translate(None, _ASCII))
     return -(-(2 * (len(data) - len(others)) + 5 * (len(others) - beyond) + 4 * beyond) // 8)
+
+
+def size_of(evidence: Evidence) -> int:
+    """About how many tokens `evidence` has, its media included."""
+    return tokens(evidence.text) + sum(media.tokens for media in evidence.media)
 
 
 def known_windows(models: Mapping[str, Model]) -> dict[str, int]:
@@ -63,6 +74,15 @@ def known_windows(models: Mapping[str, Model]) -> dict[str, int]:
         if model in rows and (count := _count(rows[model].get("max_input_tokens"))) is not None
     }
     return told | read
+
+
+def known_media(models: Mapping[str, Model]) -> dict[str, list[MediaKind]]:
+    """What each judge takes beside text, by judge name: what litellm's map lists of its model, or nothing."""
+    rows = listed(model.name for model in models.values())
+    return {
+        name: [kind for kind in MEDIA_KINDS if rows.get(model.name, {}).get(_SUPPORTS[kind]) is True]
+        for name, model in models.items()
+    }
 
 
 def room(window: int, model: Model, prompt: Prompt, statements: Iterable[str]) -> int:

@@ -218,7 +218,7 @@ async def agrade(
         questions(
             grader,
             planned,
-            render(graded, EvidenceOptions()),
+            {"judge": render(graded, EvidenceOptions())},
             models={"judge": model},
             limits=limits,
             prompt=load_prompt("judge"),

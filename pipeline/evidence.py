@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Literal
 
 from pydantic import JsonValue
 
+from adjudge.judges.media import MEDIA_KINDS, Media, MediaKind
 from adjudge.judges.prompt import json_line
 from adjudge.judges.request import Evidence, digest
 from adjudge.pipeline.conversation import Conversation, Message, Part
+from adjudge.pipeline.media import LARGEST_IN_ALL, Embedded, embedded
 from adjudge.pipeline.plain import strings
 
 _REASONING = frozenset({"reasoning", "thinking", "redacted_thinking"})
+
+SHOWN_AFTER = "shown_after_the_text"
+"""Key of the first line that lists the media shown after the last."""
+
+_REASONING_SHOWN = (
+    'Parts of type "reasoning" are what the agent thought. Nobody in the conversation saw them; they are '
+    "nothing that it said or did."
+)
 
 _NAMING = ("name", "filename", "title", "media_type", "mime_type", "format", "url", "transcript", "refusal")
 """Keys that say what a part that is not text is; they stand in the part or one level below."""
@@ -32,34 +45,71 @@ class EvidenceOptions:
             instructions can't judge statements about them.
         timestamps: whether a turn's timestamp is shown, where it has one.
         metadata: names of the metadata fields shown in the header.
+        media: whether images, audio and files are named only (`placeholders`), or passed to judges that take
+            them (`pass`).
+        reasoning: whether what the agent thought, where it is recorded in words, is shown as a part of its
+            own (`visible`) or not at all (`none`).
     """
 
     tool_results: Literal["full", "none"] | int = "full"
     system_prompt: bool = True
     timestamps: bool = True
     metadata: tuple[str, ...] = ()
+    media: Literal["placeholders", "pass"] = "placeholders"
+    reasoning: Literal["none", "visible"] = "none"
 
     def __post_init__(self) -> None:
         if isinstance(self.tool_results, int) and self.tool_results < 1:
             raise ValueError(f"tool_results needs 1 or more characters, not {self.tool_results}")
 
 
-def render(conversation: Conversation, options: EvidenceOptions | None = None) -> Evidence:
+def render(
+    conversation: Conversation,
+    options: EvidenceOptions | None = None,
+    takes: Collection[MediaKind] = MEDIA_KINDS,
+) -> Evidence:
     """The evidence of `conversation`: turn n is the n-th of its `shown` messages, always.
 
-    Equal conversations and options give equal text. Hidden reasoning is never shown; images, audio and files
-    are named, not shown; the base64 of data URLs is cut out of any text. The header and `left_out` say so.
+    Equal conversations and options give equal text. Hidden reasoning is shown only where the options say so;
+    images, audio and files are named, and passed on as `media` where the options say so; the base64 of data
+    URLs is cut out of any text. The header and `left_out` say what is not shown.
+
+    Args:
+        takes: the media that the judge takes beside text.
     """
-    rendering = _Rendering(options or EvidenceOptions())
+    rendering = _Rendering(options or EvidenceOptions(), takes)
     shown = conversation.shown
     turns = tuple([rendering.turn(number, message) for number, message in enumerate(shown, 1)])
     left_out = rendering.summary()
-    lines = [json_line(_header(conversation, rendering.options, left_out))]
+    media = tuple(rendering.media)
+    lines = [json_line({**_header(conversation, rendering.options, left_out), **media_header(media)})]
     lines += [turn[0] for turn in turns]
     if conversation.agent_output is not None and conversation.agent_output != _last_words(shown):
         lines.append(json_line({"agent_output": conversation.agent_output}))
     text = "\n".join(lines)
-    return Evidence(text=text, digest=digest(text), turns=turns, left_out=left_out)
+    return Evidence(text=text, digest=digest(text), turns=turns, left_out=left_out, media=media)
+
+
+def render_for(
+    conversation: Conversation, options: EvidenceOptions, takes: Mapping[str, Collection[MediaKind]]
+) -> dict[str, Evidence]:
+    """The evidence as each judge is shown it, by its name. `takes` has the media that each takes.
+
+    It differs only where media is passed on, and then between judges that take different kinds.
+    """
+    whole = render(conversation, options)
+    if not whole.media:
+        return dict.fromkeys(takes, whole)
+    alike = {kinds: render(conversation, options, kinds) for kinds in map(frozenset, takes.values())}
+    return {name: alike[frozenset(kinds)] for name, kinds in takes.items()}
+
+
+def media_header(media: Collection[Media]) -> dict[str, Any]:
+    """What the first line says of the media shown after the last."""
+    if not media:
+        return {}
+    shown = [{"label": one.label, "media_type": one.media_type, "sha256": one.digest} for one in media]
+    return {SHOWN_AFTER: shown}
 
 
 def _header(
@@ -81,6 +131,8 @@ def _header(
     }
     if metadata:
         header["metadata"] = metadata
+    if options.reasoning == "visible":
+        header["reasoning"] = _REASONING_SHOWN
     if left_out:
         header["left_out"] = left_out
     return header
@@ -93,8 +145,11 @@ def _last_words(messages: list[Message]) -> str | None:
 class _Rendering:
     """Turns into lines, and a tally of what is not shown on the way."""
 
-    def __init__(self, options: EvidenceOptions) -> None:
+    def __init__(self, options: EvidenceOptions, takes: Collection[MediaKind]) -> None:
         self.options = options
+        self.media: list[Media] = []
+        self._takes = takes
+        self._bytes = 0
         self._left_out: dict[tuple[str, str], list[tuple[int, int]]] = {}
 
     def turn(self, number: int, message: Message) -> tuple[str, ...]:
@@ -160,14 +215,55 @@ class _Rendering:
             if part.type == "text":
                 pieces += [part.text] if part.text else []
             elif part.type in _REASONING:
-                self._leave_out(
-                    "hidden reasoning", "nothing that was said or done", number, len(part.text or "")
-                )
+                pieces += self._thought(number, part)
+            elif self.options.media == "pass":
+                pieces.append(self._passed(number, part))
             else:
                 pieces.append(_placeholder(part))
                 if not part.text:
                     self._leave_out(f"{part.type} part", "not text, so only named", number)
         return pieces
+
+    def _thought(self, number: int, part: Part) -> list[str | dict[str, Any]]:
+        """Reasoning as a part of its own where it is selected and readable."""
+        why = "nothing that was said or done"
+        if self.options.reasoning == "visible":
+            if part.text and not _is_sealed(part):
+                return [{"type": "reasoning", "text": part.text}]
+            why = "encrypted, redacted or empty"
+        self._leave_out("hidden reasoning", why, number, len(part.text or ""))
+        return []
+
+    def _passed(self, number: int, part: Part) -> dict[str, Any]:
+        """The placeholder of a part, with the label of the media passed on for it, or why there is none."""
+        found, named = embedded(part), _placeholder(part)
+        if found is None:
+            if not part.text:
+                self._leave_out(f"{part.type} part", "not text, so only named", number)
+            return named
+        why = found if isinstance(found, str) else self._refused(found)
+        if why is not None or isinstance(found, str):
+            self._leave_out(f"{part.type} part", f"not shown: {why}", number)
+            return {**named, "not_shown": why}
+        before = sum(1 for media in self.media if media.turn == number and media.kind == found.kind)
+        media = Media(
+            kind=found.kind,
+            turn=number,
+            number=before + 1,
+            media_type=found.media_type,
+            data=b64encode(found.content).decode(),
+            digest=sha256(found.content).hexdigest(),
+        )
+        self.media.append(media)
+        self._bytes += len(found.content)
+        return {**named, "shown": media.label}
+
+    def _refused(self, found: Embedded) -> str | None:
+        if found.kind not in self._takes:
+            return f"the judge takes no {'audio' if found.kind == 'audio' else found.kind + 's'}"
+        if self._bytes + len(found.content) > LARGEST_IN_ALL:
+            return f"the conversation has more than {LARGEST_IN_ALL >> 20} MiB of media"
+        return None
 
     def _cut(self, number: int, text: str, limit: int, line: dict[str, Any]) -> str:
         text = self._without_data(number, text)
@@ -190,6 +286,12 @@ class _Rendering:
 
     def _leave_out(self, what: str, why: str, turn: int, characters: int = 0) -> None:
         self._left_out.setdefault((what, why), []).append((turn, characters))
+
+
+def _is_sealed(part: Part) -> bool:
+    """Whether the words of a reasoning part are none: encrypted, or redacted by the model's provider."""
+    own = part.model_extra or {}
+    return part.type == "redacted_thinking" or own.get("redacted") is True or own.get("encrypted") is True
 
 
 def _placeholder(part: Part) -> dict[str, Any]:

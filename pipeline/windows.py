@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from adjudge.judges.request import Evidence, digest
 from adjudge.judges.room import tokens
 from adjudge.judges.verdict import Verdict
 from adjudge.pipeline.conversation import OverWindows
+from adjudge.pipeline.evidence import SHOWN_AFTER, media_header
 
 OVERLAP = 8
 """A window repeats up to this part of its room from the one before it; pieces of a turn overlap so too."""
@@ -52,16 +54,21 @@ def windows_of(evidence: Evidence, room: int) -> list[Window]:
     Every turn is in a window, and two neighbours that fit into one are in one together. A window repeats the
     last turns of the one before: as many as fit an eighth of it, or else the last one if the next turn fits
     beside it. A turn too long for a window is cut into pieces that overlap by an eighth, each with the place
-    of its characters in the turn. The first line of a window says what it shows and what it doesn't.
+    of its characters in the turn. A turn's media is shown wherever the turn or a piece of it is.
+    The first line of a window says what it shows and what it doesn't.
 
     Work and size are linear in the evidence. No windows are made where `room` is too small for any.
     """
     first, *lines = evidence.text.split("\n")
     header: dict[str, Any] = json.loads(first)
+    header.pop(SHOWN_AFTER, None)
     limit = room - _header_tokens(header, len(evidence.text))
-    if limit < _LEAST:
+    media = Counter[int]()
+    for one in evidence.media:
+        media[one.turn] += one.tokens
+    if limit - max(media.values(), default=0) < _LEAST:
         return []
-    whole = _Whole(evidence=evidence, header=header, units=list(_units(evidence, lines, limit)))
+    whole = _Whole(evidence=evidence, header=header, units=list(_units(evidence, lines, limit, media)))
     spans = list(_spans([unit.tokens for unit in whole.units], limit))
     return [whole.window(number, len(spans), *span) for number, span in enumerate(spans, 1)]
 
@@ -139,13 +146,16 @@ class _Whole:
             repeats=self._named(first, self.units[seen - 1].turn) if start < seen else "nothing",
             hidden=hidden,
         )
-        text = "\n".join([json_line({**self.header, "window": described}), *(unit.line for unit in shown)])
+        media = tuple(each for each in self.evidence.media if first <= each.turn <= last)
+        header = {**self.header, **media_header(media), "window": described}
+        text = "\n".join([json_line(header), *(unit.line for unit in shown)])
         evidence = Evidence(
             text=text,
             digest=digest(text),
             turns=_turns(unit for unit in shown if unit.turn <= len(self.evidence.turns)),
             left_out=(*self.evidence.left_out, *(f"{what}: in other windows" for what in hidden)),
             first=first,
+            media=media,
         )
         return Window(number=number, of=of, evidence=evidence, hidden=hidden, cut=tuple(self._cuts(shown)))
 
@@ -195,11 +205,14 @@ def _turns(units: Iterable[_Unit]) -> tuple[tuple[str, ...], ...]:
     return tuple(by_turn.values())
 
 
-def _units(evidence: Evidence, lines: Sequence[str], limit: int) -> Iterator[_Unit]:
+def _units(evidence: Evidence, lines: Sequence[str], limit: int, media: Mapping[int, int]) -> Iterator[_Unit]:
     for turn, line in enumerate(lines, 1):
-        size = tokens(line) + 1
+        beside = media.get(turn, 0)
+        size = tokens(line) + 1 + beside
         if size > limit:
-            yield from _pieces(turn, line, limit - limit // OVERLAP)
+            most = limit - beside
+            for piece in _pieces(turn, line, most - most // OVERLAP):
+                yield replace(piece, tokens=piece.tokens + beside)
         else:
             yield _Unit(turn=turn, line=line, words=evidence.turn(turn), tokens=size)
 

@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
-Messages = Sequence[Mapping[str, str]]
-"""Chat messages: `role` and `content`."""
+Messages = Sequence[Mapping[str, Any]]
+"""Chat messages: `role` and `content`, which is text, or parts where there is media."""
 
 Captured = tuple[str, Mapping[str, str], bytes]
 """Address, headers and JSON body of a request."""
@@ -31,14 +32,14 @@ class Form:
     order: tuple[int, ...]
 
     def body(self, messages: Messages) -> bytes:
-        """The body that carries `messages`, as many as the form was learnt with."""
+        """The body that carries `messages` of text, as many as the form was learnt with."""
         parts = [self.pieces[0]]
         for place, piece in zip(self.order, self.pieces[1:], strict=True):
             parts += (_json(messages[place]["content"]), piece)
         return b"".join(parts)
 
 
-def marked(messages: Messages, mark: str) -> list[dict[str, str]]:
+def marked(messages: Messages, mark: str) -> list[dict[str, Any]]:
     """`messages` with a mark, made of `mark` and their place, for their text."""
     return [{**message, "content": f"{mark}-{place}"} for place, message in enumerate(messages)]
 

@@ -2,7 +2,8 @@
 
 Only this module imports litellm, and only for a live call. For the providers in `families.py`, litellm is
 called with a client that keeps the request instead of sending it, and with a mark for the text of each
-message: what it would send is the same for every call but for those marks. Any other provider (signed
+message: what it would send is the same for every call but for those marks. Messages with images, audio or
+files it translates anew each time; they are sent as it would. Any other provider (signed
 requests, tokens that expire, custom handlers) goes through `litellm.acompletion` call by call.
 """
 
@@ -26,8 +27,9 @@ from adjudge.judges.calling.form import Captured, Form, Messages, learnt, marked
 from adjudge.judges.calling.output import Mode, mode_arguments
 from adjudge.judges.calling.price import Price, mapped_price
 from adjudge.judges.calling.reading import Shape, native_finish
-from adjudge.judges.calling.transport import Response, Transport, UnreachableError
+from adjudge.judges.calling.transport import DROPPED, Response, Transport, UnreachableError, refusal
 from adjudge.judges.failure import UsageError
+from adjudge.judges.media import data_in
 
 if TYPE_CHECKING:
     from httpx import AsyncBaseTransport
@@ -102,8 +104,25 @@ class Provider:
         """
         if self._family is None:
             return await self._through_litellm(transport, messages, mode, ids)
+        if not all(isinstance(message["content"], str) for message in messages):
+            return await self._translated(transport, messages, mode, ids)
         form = await self._form(mode, ids, messages)
         return await transport.post(form.url, form.headers, form.body(messages))
+
+    async def _translated(
+        self, transport: Transport, messages: Messages, mode: Mode, ids: tuple[str, ...]
+    ) -> Response:
+        """Send messages with media: their form depends on what they carry, so litellm makes each one anew.
+
+        What litellm can't translate for this model, or drops, is answered as a server that refuses it would.
+        """
+        arguments = {**self._arguments(mode, ids), "messages": [dict(message) for message in messages]}
+        try:
+            request = await self._captured(arguments)
+        except (_UnsupportedError, UsageError) as error:
+            return refusal(str(error))
+        missing = any(data not in request[2] for message in messages for data in data_in(message["content"]))
+        return refusal(DROPPED) if missing else await transport.post(*request)
 
     async def _form(self, mode: Mode, ids: tuple[str, ...], messages: Messages) -> Form:
         known = (mode, ids, len(messages))
@@ -150,7 +169,7 @@ class Provider:
     ) -> Response:
         from adjudge.judges.calling.relay import Relay
 
-        relay = Relay(transport)
+        relay = Relay(transport, [data for message in messages for data in data_in(message["content"])])
         arguments = {**self._arguments(mode, ids), "messages": [dict(message) for message in messages]}
         try:
             async with self._client(relay) as client:

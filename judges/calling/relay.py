@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import httpx
 
-from adjudge.judges.calling.transport import Response, Transport, TransportError, UnreachableError
+from adjudge.judges.calling.transport import (
+    DROPPED,
+    Response,
+    Transport,
+    TransportError,
+    UnreachableError,
+    refusal,
+)
 
 _OUR_OWN = {"host", "connection", "content-length", "accept-encoding", "user-agent", "transfer-encoding"}
 
@@ -39,10 +46,11 @@ class Relay(httpx.AsyncBaseTransport):
         error: what the transport raised, if it did.
     """
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, carries: Sequence[bytes] = ()) -> None:
+        """Send over `transport` a request whose body holds all of `carries`; none that lacks any is sent."""
         self.response: Response | None = None
         self.error: TransportError | None = None
-        self._transport = transport
+        self._transport, self._carries = transport, carries
         self._used = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -50,8 +58,10 @@ class Relay(httpx.AsyncBaseTransport):
         if self._used:
             raise UnreachableError("litellm wanted to send a second request")
         self._used = True
+        parts = await _parts(request)
         try:
-            self.response = await self._transport.post(*await _parts(request))
+            dropped = any(data not in parts[2] for data in self._carries)
+            self.response = refusal(DROPPED) if dropped else await self._transport.post(*parts)
         except TransportError as error:
             self.error = error
             raise

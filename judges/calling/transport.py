@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+import orjson
+
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
     from yarl import URL
@@ -59,6 +61,15 @@ class Response:
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+DROPPED = "litellm sends no such image, audio or file to this model; take it out of the judge's `media`"
+"""Why a request is not sent that would lack some of what the judge is to be shown."""
+
+
+def refusal(message: str) -> Response:
+    """The response to a request that is refused before it is sent."""
+    return Response(status=400, headers={}, body=orjson.dumps({"error": {"message": message}}))
 
 
 class Transport:

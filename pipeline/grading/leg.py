@@ -18,7 +18,7 @@ from adjudge.judges.verdict import Answer
 from adjudge.pipeline.checks import Verifier, load_verifier
 from adjudge.pipeline.conversation import Conversation
 from adjudge.pipeline.display import json_line
-from adjudge.pipeline.evidence import render
+from adjudge.pipeline.evidence import render, render_for
 from adjudge.pipeline.files import Journal, undamaged, whole_lines
 from adjudge.pipeline.grade import GradeRow
 from adjudge.pipeline.grading.checks_grade import checks_grade
@@ -160,14 +160,16 @@ class Leg:
         for task in asking:
             task.add_done_callback(done)
 
-    def _evidence(self, conversation: Conversation, planned: PlannedConversation) -> Evidence:
-        evidence = render(conversation, self._head.evidence_options())
+    def _evidence(self, conversation: Conversation, planned: PlannedConversation) -> Mapping[str, Evidence]:
+        """What each judge is shown, by its name."""
+        options, takes = self._head.evidence_options(), self._head.takes()
+        evidence = render(conversation, options)
         if evidence.digest != planned.evidence:
             raise StorageError(
                 f"the evidence of {planned.id!r} is not what run {self._run.id!r} was planned with: its "
                 "conversations.jsonl was changed, or another version of adjudge planned it; start a new run"
             )
-        return evidence
+        return render_for(conversation, options, takes) if evidence.media else dict.fromkeys(takes, evidence)
 
     async def _check(
         self,
@@ -187,7 +189,7 @@ class Leg:
         number: int,
         planned: PlannedConversation,
         grader: PlannedGrader,
-        evidence: Evidence,
+        evidence: Mapping[str, Evidence],
     ) -> list[asyncio.Task[None]]:
         """Grade at once what was answered before; what was not is asked in the task returned."""
         statements = self._head.effective(grader, planned)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adjudge.judges.failure import Failure
 from adjudge.judges.request import Evidence, JudgeRequest, Model, Prompt
-from adjudge.judges.room import room, tokens
+from adjudge.judges.room import room, size_of, tokens
 from adjudge.pipeline.conversation import Overflow
 from adjudge.pipeline.planning.plan import PlannedGrader, PlannedStatement
 from adjudge.pipeline.windows import Window, windows_of
@@ -43,7 +43,7 @@ class _View:
 def questions(
     grader: PlannedGrader,
     statements: Sequence[PlannedStatement],
-    evidence: Evidence,
+    evidence: Mapping[str, Evidence],
     *,
     models: Mapping[str, Model],
     limits: Mapping[str, int],
@@ -56,6 +56,7 @@ def questions(
     decide them; a question about any other statement is refused.
 
     Args:
+        evidence: what each judge is shown, by its name.
         models: the judges' models, by name.
         limits: how many tokens a judge reads at once, by its name, where that is known.
         conversation: its id.
@@ -67,7 +68,7 @@ def questions(
     longest = max(groups, key=lambda places: sum(tokens(statements[place].text) for place in places))
     texts = [statements[place].text for place in longest]
     rooms = {name: room(limits[name], models[name], prompt, texts) for name in limits.keys() & grader.judges}
-    views = {name: _view(name, evidence, limits, rooms, grader.overflow) for name in grader.judges}
+    views = {name: _view(name, evidence[name], limits, rooms, grader.overflow) for name in grader.judges}
     for places in groups:
         label = "all" if grader.calls == "per_grader" else f"s{places[0] + 1}"
         for judge in grader.judges:
@@ -80,7 +81,7 @@ def questions(
                         window=window,
                         refused=refused,
                         request=JudgeRequest(
-                            evidence=evidence if window is None else window.evidence,
+                            evidence=evidence[judge] if window is None else window.evidence,
                             statements=tuple(statements[place].text for place in some),
                             prompt=prompt,
                             model=models[judge],
@@ -95,7 +96,7 @@ def questions(
 def _view(
     judge: str, evidence: Evidence, limits: Mapping[str, int], rooms: Mapping[str, int], overflow: Overflow
 ) -> _View:
-    size, left = tokens(evidence.text), rooms.get(judge)
+    size, left = size_of(evidence), rooms.get(judge)
     if left is None or size <= left:
         return _View()
     reads = f"reads {limits[judge]:,} at once and has room for {max(left, 0):,}"

@@ -16,10 +16,10 @@ from adjudge.judges.calling.access import refuse_secrets
 from adjudge.judges.calling.families import resolved
 from adjudge.judges.failure import UsageError
 from adjudge.judges.prompt import load_prompt
-from adjudge.judges.request import SCHEMA_VERSION, Model, Prompt, canonical_json, digest
-from adjudge.judges.room import known_windows
+from adjudge.judges.request import SCHEMA_VERSION, Evidence, Model, Prompt, canonical_json, digest
+from adjudge.judges.room import known_media, known_windows
 from adjudge.pipeline.conversation import Conversation, StatementSpec
-from adjudge.pipeline.evidence import EvidenceOptions, render
+from adjudge.pipeline.evidence import EvidenceOptions, render, render_for
 from adjudge.pipeline.explain import unknown
 from adjudge.pipeline.files import Journal, storage, whole_lines
 from adjudge.pipeline.planning.canary import canary_graders
@@ -99,6 +99,7 @@ class Overrides:
                 "api_key_env": None,
                 "headers_env": {},
                 "window": None,
+                "media": None,
                 "price": None,
             }
         if self.api_base is not None:
@@ -146,6 +147,8 @@ def plan_head(suite: Suite, run_id: str, overrides: Overrides) -> PlanHead:
     for _ in read_labels(suite.label_files):
         pass  # what is wrong with labels is better known before anything is asked
     judges = _with_windows({name: _resolved(name, spec) for name, spec in overrides.judges(suite).items()})
+    if suite.evidence.media == "pass":
+        judges = _with_media(judges)
     names = [grader.name for grader in suite.graders]
     for name in overrides.graders:
         if name not in names:
@@ -275,11 +278,20 @@ class Freezing:
             tool_calls=sum(len(message.tool_calls) for message in conversation.shown),
             tool_errors=conversation.tool_errors,
             evidence=evidence.digest if evidence else "",
-            left_out=list(evidence.left_out) if evidence else [],
+            left_out=self._left_out(conversation, evidence, options) if evidence else [],
             graders=selected,
             statements={name: statements for name, statements in extras.items() if statements},
             canaries=list(self._canaries(graders[name] for name in extras)) if judged else [],
         )
+
+    def _left_out(
+        self, conversation: Conversation, evidence: Evidence, options: EvidenceOptions
+    ) -> list[str]:
+        """What any judge is not shown."""
+        if not evidence.media:
+            return list(evidence.left_out)
+        shown = render_for(conversation, options, self.head.takes()).values()
+        return list(dict.fromkeys(line for each in shown for line in each.left_out))
 
     def _canaries(self, graders: Iterable[PlannedGrader]) -> Iterator[str]:
         """The canaries of judges that `graders` ask, and that nobody has asked before."""
@@ -367,6 +379,15 @@ def _with_windows(judges: Mapping[str, JudgeSpec]) -> dict[str, JudgeSpec]:
     )
     return {
         name: spec.model_copy(update={"window": known[name]}) if name in known else spec
+        for name, spec in judges.items()
+    }
+
+
+def _with_media(judges: Mapping[str, JudgeSpec]) -> dict[str, JudgeSpec]:
+    """The judges, each with the media the suite says it takes, else with what litellm lists of its model."""
+    known = known_media({name: Model(name=s.model) for name, s in judges.items() if s.media is None})
+    return {
+        name: spec.model_copy(update={"media": known[name]}) if name in known else spec
         for name, spec in judges.items()
     }
 

@@ -10,6 +10,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from adjudge.judges.failure import StorageError
+from adjudge.judges.media import MediaKind
 from adjudge.judges.request import Calls, Model, Prompt
 from adjudge.pipeline.conversation import Overflow, OverWindows, Status
 from adjudge.pipeline.evidence import EvidenceOptions
@@ -86,8 +87,9 @@ class PlannedConversation(_Frozen):
     """One conversation as frozen: what is needed to grade and to report it, without its transcript.
 
     Attributes:
-        evidence: SHA-256 hex of the rendered evidence; empty where no judge is shown it.
-        left_out: what of the conversation the evidence doesn't show, and why.
+        evidence: SHA-256 hex of the rendered evidence, as a judge that takes all its media is shown it; empty
+            where no judge is shown it.
+        left_out: what of the conversation the evidence doesn't show, to any of the judges, and why.
         graders: names of the graders selected for it, in plan order.
         statements: by grader, what its test and itself add to the grader's own statements.
         canaries: names of the canaries asked of it; what they answer is no result of it.
@@ -167,7 +169,13 @@ class PlanHead(_Frozen):
             system_prompt=self.evidence.system_prompt,
             timestamps=self.evidence.timestamps,
             metadata=tuple(self.evidence.metadata),
+            media=self.evidence.media,
+            reasoning=self.evidence.reasoning,
         )
+
+    def takes(self) -> dict[str, list[MediaKind]]:
+        """The media that each judge takes beside text, by its name."""
+        return {name: spec.media or [] for name, spec in self.judges.items()}
 
     def effective(self, grader: PlannedGrader, conversation: PlannedConversation) -> list[PlannedStatement]:
         """The statements `grader` is asked about `conversation`: its own, the test's, the conversation's."""

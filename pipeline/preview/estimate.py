@@ -114,6 +114,7 @@ class _Load:
         texts = (request.prompt.system, request.prompt.user, request.evidence.text, *request.statements)
         self.calls += 1
         self.input_tokens += sum(map(len, texts)) // CHARACTERS_PER_TOKEN
+        self.input_tokens += sum(media.tokens for media in request.evidence.media)
         self.output_tokens += OUTPUT_TOKENS_PER_STATEMENT * len(request.statements)
 
     def cost(self, judge: JudgeSpec) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adjudge.pipeline.evidence import render
+from adjudge.pipeline.evidence import render_for
 from adjudge.pipeline.grading.questions import Question, questions
 from adjudge.pipeline.planning.freeze import Freezing
 from adjudge.pipeline.planning.plan import PlanHead, PlannedConversation, PlannedGrader
@@ -23,7 +23,7 @@ def questions_of(
     for conversation, planned in freezing.conversations(limit):
         asked: list[tuple[PlannedGrader, Question]] = []
         if planned.evidence:
-            evidence = render(conversation, options)
+            evidence = render_for(conversation, options, head.takes())
             for grader in map(graders.__getitem__, (*planned.graders, *planned.canaries)):
                 if grader.type == "statements":
                     asked += (

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
+from adjudge.judges.media import MediaKind
 from adjudge.judges.request import Calls, Output
 from adjudge.pipeline.conversation import Overflow, StatementSpec
 from adjudge.pipeline.plain import kind_of
@@ -116,6 +117,10 @@ class JudgeSpec(_Spec):
     window: Annotated[
         int | None,
         Field(ge=1, description="Tokens it reads at once, the reply's included; null: as litellm lists it."),
+    ] = None
+    media: Annotated[
+        list[MediaKind] | None,
+        Field(description="What it takes beside text (`evidence.media: pass`); null: as litellm lists it."),
     ] = None
     attempts: Annotated[int, Field(ge=1, le=10, description="Requests made for one verdict at most.")] = 4
     attempt_timeout: Annotated[float, Field(gt=0, description="Seconds for one whole attempt.")] = 60
@@ -233,6 +238,20 @@ class EvidenceSpec(_Spec):
     metadata: Annotated[list[Name], Field(description="Names of metadata fields to show.")] = Field(
         default_factory=list[str]
     )
+    media: Annotated[
+        Literal["placeholders", "pass"],
+        Field(
+            description="Images, audio and files: only named, or passed to judges that take them, where "
+            "their data stands in the conversation. Addresses are never fetched."
+        ),
+    ] = "placeholders"
+    reasoning: Annotated[
+        Literal["none", "visible"],
+        Field(
+            description="What the agent thought, where it is recorded in words: not shown, or shown as parts "
+            "of their own."
+        ),
+    ] = "none"
 
 
 ConversationEntry = Annotated[

@@ -35,7 +35,15 @@ def statements(count: int, *required: int) -> list[PlannedStatement]:
 
 def asked(grader: PlannedGrader, statements: Sequence[PlannedStatement]) -> list[Question]:
     return list(
-        questions(grader, statements, EVIDENCE, models=MODELS, limits={}, prompt=PROMPT, conversation="c")
+        questions(
+            grader,
+            statements,
+            dict.fromkeys(MODELS, EVIDENCE),
+            models=MODELS,
+            limits={},
+            prompt=PROMPT,
+            conversation="c",
+        )
     )
 
 
