@@ -149,6 +149,36 @@ def test_reasoning_is_never_shown_and_that_is_said(kind: str) -> None:
     assert header(evidence)["left_out"] == list(evidence.left_out)
 
 
+THOUGHT = {"type": "reasoning", "text": "secret plan", "signature": "sealed"}
+VISIBLE = EvidenceOptions(reasoning="visible")
+
+
+def test_selected_reasoning_is_a_part_of_its_own_and_the_first_line_says_what_that_is() -> None:
+    evidence = render(conversation(said("assistant", [THOUGHT, {"type": "text", "text": "Hello"}])), VISIBLE)
+    assert lines(evidence)[0]["parts"] == [{"type": "reasoning", "text": "secret plan"}, "Hello"]
+    assert "nothing that it said or did" in header(evidence)["reasoning"]
+    assert evidence.left_out == ()
+    assert quote_stands(evidence.turns[0], "secret plan")
+    assert "sealed" not in evidence.text
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "redacted_thinking", "data": "SEALED"},
+        {"type": "redacted_thinking", "text": "SEALED"},
+        {"type": "reasoning", "text": "SEALED", "redacted": True},
+        {"type": "reasoning", "encrypted_content": "SEALED"},
+        {"type": "reasoning", "text": ""},
+    ],
+    ids=["redacted", "redacted text", "marked redacted", "encrypted", "empty"],
+)
+def test_reasoning_that_is_sealed_is_not_shown_though_it_is_selected(part: dict[str, Any]) -> None:
+    evidence = render(conversation(said("assistant", [part])), VISIBLE)
+    assert "SEALED" not in evidence.text
+    assert evidence.left_out[0].endswith("encrypted, redacted or empty")
+
+
 def test_parts_that_are_not_text_are_named_in_their_place() -> None:
     parts = [
         {"type": "text", "text": "See"},
