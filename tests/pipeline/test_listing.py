@@ -41,6 +41,7 @@ def test_converting_writes_what_can_be_read_and_names_the_line_that_can_not(
         "name": "look",
         "arguments": {"a": 1},
         "result": "found",
+        "result_turn": 3,
         "error": None,
     }
 
