@@ -1,4 +1,7 @@
-"""AI SDK messages, as the user interface keeps them (`parts`) or as the model is sent them (`content`)."""
+"""AI SDK messages, as the user interface keeps them (`parts`) or as the model is sent them (`content`).
+
+Version 4 of it kept calls in `toolInvocations`, beside the text or as parts. They become parts of version 5.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,17 @@ from adjudge.pipeline.readers.turns import Turns, media_part, parts_of, reasonin
 name = "ai_sdk"
 
 _ROLES = {"system", "user", "assistant", "tool"}
-_UI_PARTS = {"text", "reasoning", "file", "source-url", "source-document", "step-start", "dynamic-tool"}
+_UI_PARTS = {
+    *("text", "reasoning", "file", "source", "source-url", "source-document"),
+    *("step-start", "dynamic-tool"),
+}
 _MODEL_PARTS = {
     *("text", "reasoning", "file", "image"),
     *("tool-call", "tool-result", "tool-approval-request", "tool-approval-response"),
 }
+_STATES = {"partial-call": "input-streaming", "result": "output-available"}
+"""What version 4 calls the states of a call."""
+
 _UNANSWERED = {
     "input-streaming": "a call whose input was still being written",
     "approval-requested": "a call that waits for approval",
@@ -36,7 +45,7 @@ def recognises(value: Any) -> bool:
     if not items(messages) or not all(map(_is_message, items(messages))):
         return False
     kinds = {string(part.get("type")) for message in items(messages) for part in _model_parts(message)}
-    return any("parts" in message for message in items(messages)) or bool(
+    return any({"parts", "toolInvocations"} & message.keys() for message in items(messages)) or bool(
         kinds & _MODEL_PARTS - {"text", "image"}
     )
 
@@ -69,18 +78,53 @@ def _add_message(message: dict[str, Any], turns: Turns) -> None:
     turns.timestamp = message.get("createdAt", told.get("createdAt"))
     turns.close()
     if is_list(message.get("parts")):
-        parts = [mapping(part) for part in message["parts"]]
+        parts = [_of_version_4(mapping(part)) for part in message["parts"]]
+        add = _add_ui_reply if role == "assistant" else _add_ui_message
+    elif is_list(message.get("toolInvocations")):
+        called = [_invocation(mapping(call)) for call in message["toolInvocations"]]
+        parts = [*called, {"type": "step-start"}, *parts_of(message.get("content") or None, turn)]
+        if called and message.get("content"):
+            turns.note("whether words or calls came first is not recorded: the calls are shown first")
         add = _add_ui_reply if role == "assistant" else _add_ui_message
     else:
         parts = parts_of(message.get("content"), turn)
         add = _add_model_parts
-    add(role, parts, turns)
+    attached = [_of_version_4(mapping(file)) for file in items(message.get("experimental_attachments"))]
+    add(role, [*parts, *attached], turns)
     if len(turns) < turn:
         turns.say(role, None)
     turns.close()
     for key in told:
         if key != "createdAt":
             turns.note(f"metadata {key!r} left out")
+
+
+def _of_version_4(part: dict[str, Any]) -> dict[str, Any]:
+    """A part as version 5 has it: a call in a part of its own, a file with its media type."""
+    kind = part.get("type", "file")
+    if kind == "tool-invocation":
+        return _invocation(mapping(part.get("toolInvocation")))
+    if kind == "source":
+        return {**mapping(part.get("source")), "type": "source-url"}
+    if kind == "reasoning" and "reasoning" in part:
+        return {"type": "reasoning", "text": part["reasoning"]}
+    if kind != "file" or "mediaType" in part:
+        return part
+    rest = {key: value for key, value in part.items() if key not in ("mimeType", "contentType", "name")}
+    named = {"filename": part["name"]} if "name" in part else {}
+    return {**rest, **named, "type": "file", "mediaType": part.get("mimeType", part.get("contentType"))}
+
+
+def _invocation(call: dict[str, Any]) -> dict[str, Any]:
+    """A call of version 4 as a part: its state, and the result where there is one."""
+    part = {
+        "type": "dynamic-tool",
+        "toolName": call.get("toolName"),
+        "toolCallId": call.get("toolCallId"),
+        "state": _STATES.get(string(call.get("state")), "input-available"),
+        "input": call.get("args"),
+    }
+    return {**part, "output": call["result"]} if "result" in call else part
 
 
 def _add_ui_message(role: str, parts: list[dict[str, Any]], turns: Turns) -> None:

@@ -11,6 +11,7 @@ from zlib import error as ZlibError  # noqa: N812 - every other error is called 
 
 from adjudge.pipeline.conversation import Conversation
 from adjudge.pipeline.plain import as_text, items, mapping
+from adjudge.pipeline.readers import zstd
 from adjudge.pipeline.readers.inspect_sample import sample_fields
 from adjudge.pipeline.readers.runs import one_a_run
 from adjudge.pipeline.readers.source import (
@@ -75,7 +76,7 @@ def _of_zip(source: Source) -> Iterator[Conversation | Unreadable]:
         with ZipFile(source.path) as archive:
             members = sorted(dict.fromkeys(archive.namelist()), key=_place)
             start = "header.json" if "header.json" in members else "_journal/start.json"
-            log = mapping(_member(archive, start))
+            log = mapping(_member(source, archive, start))
             samples = [
                 member for member in members if _SAMPLE.fullmatch(member) or _CHUNKED.fullmatch(member)
             ]
@@ -93,7 +94,7 @@ def _of_member(
     try:
         if _CHUNKED.fullmatch(member):
             raise NotJsonError(f"a sample in chunks; {_CONVERT}")
-        sample = _member(archive, member)
+        sample = _member(source, archive, member)
     except _DAMAGE as error:
         yield source.unreadable(None, f"{member!r}: {error}")
     else:
@@ -108,11 +109,12 @@ def _place(member: str) -> tuple[int, int, str]:
     return int(match[2]), int(match[1]) if match[1].isdecimal() else 0, member
 
 
-def _member(archive: ZipFile, member: str) -> Any:
+def _member(source: Source, archive: ZipFile, member: str) -> Any:
     about = archive.getinfo(member)
     if about.file_size > MAX_RECORD:
         raise NotJsonError(f"larger than {MAX_RECORD >> 20} MiB")
-    # Newer versions of Inspect pack with Zstandard, which no Python before 3.14 can undo.
+    if about.compress_type == zstd.METHOD:
+        return parse(zstd.unpacked(source.path, about))
     if about.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
         raise NotJsonError(
             f"packed in a way that can't be read here (method {about.compress_type}); {_CONVERT}"

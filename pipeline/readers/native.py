@@ -16,7 +16,9 @@ _KEYS = frozenset(Conversation.model_fields)
 _TELLING_KEYS = _KEYS - {"messages", "metadata", "error", "status"}
 """Keys that speak for a native conversation beside its messages."""
 
-_FOREIGN_KEYS = frozenset({"function", "function_call", "refusal", "audio", "parts", "annotations"})
+_FOREIGN_KEYS = frozenset(
+    {"function", "function_call", "refusal", "audio", "parts", "annotations", "toolInvocations"}
+)
 """Keys of messages and tool calls that only other formats have."""
 
 _FOREIGN_PARTS = frozenset({"tool_use", "tool_result", "tool-call", "tool-result"})

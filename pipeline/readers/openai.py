@@ -17,6 +17,7 @@ name = "openai"
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 _PARTS = {"text", "image_url", "input_audio", "file", "refusal"}
+_FOREIGN_KEYS = {"parts", "toolInvocations"}
 _FOREIGN_PARTS = {"tool_use", "tool_result", "tool-call", "tool-result"}
 _ENVELOPE: dict[str, type] = {
     "test": str,
@@ -72,6 +73,8 @@ def _is_message(value: Any) -> bool:
     keys = {"content", "tool_calls", "function_call", "refusal", "audio"}
     types = {string(mapping(part).get("type", "text")) for part in items(message.get("content"))}
     if string(message.get("role")) not in _ROLES or not keys & message.keys() or not types <= _PARTS:
+        return False
+    if _FOREIGN_KEYS & message.keys():
         return False
     return all({"function", "custom"} & mapping(call).keys() for call in items(message.get("tool_calls")))
 

@@ -30,7 +30,7 @@ def is_item(value: Any) -> bool:
     if "role" in item:
         parts = item.get("content")
         known = all(string(mapping(part).get("type")) in _PARTS for part in items(parts))
-        named = kind in ("", "message") and string(item["role"]) in _ROLES
+        named = kind in ("", "message") and string(item["role"]) in _ROLES and "toolInvocations" not in item
         return named and known and (is_list(parts) or isinstance(parts, str))
     if kind == "reasoning":
         return "summary" in item or "encrypted_content" in item

@@ -172,3 +172,69 @@ def test_what_is_no_message_is_named_with_its_reason(tmp_path: Path) -> None:
     assert reason(tmp_path, {"messages": [{"role": "ghost", "parts": []}]}) == (
         "turn 1: not a message of the system, the user, the assistant or a tool"
     )
+
+
+INVOKED = {"state": "result", "toolCallId": "c", "toolName": "look", "args": {"a": 1}, "result": {"b": 2}}
+
+
+def of_version_4(*messages: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"id": "1", "role": "user", "content": "Look.", "createdAt": "2025-01-01T00:00:00Z"}, *messages]
+
+
+def test_calls_of_version_4_beside_the_text_are_calls_with_their_results(tmp_path: Path) -> None:
+    answer = {"id": "2", "role": "assistant", "content": "It is 2.", "toolInvocations": [INVOKED]}
+    run = one(tmp_path, of_version_4(answer))
+
+    assert spoken(run) == [
+        ("user", "Look."),
+        ("assistant", ""),
+        ("tool", '{"b":2}'),
+        ("assistant", "It is 2."),
+    ]
+    assert [(call.name, call.arguments, call.result) for call in run.tool_calls] == [
+        ("look", {"a": 1}, '{"b":2}')
+    ]
+    assert notes(run) == [
+        "turn 1: whether words or calls came first is not recorded: the calls are shown first"
+    ]
+
+
+def test_calls_of_version_4_among_the_parts_stand_where_they_happened(tmp_path: Path) -> None:
+    parts: list[dict[str, Any]] = [
+        {"type": "step-start"},
+        {"type": "reasoning", "reasoning": "secret", "details": []},
+        {"type": "text", "text": "One moment."},
+        {"type": "tool-invocation", "toolInvocation": INVOKED},
+        {"type": "step-start"},
+        {"type": "text", "text": "It is 2."},
+        {"type": "source", "source": {"sourceType": "url", "id": "s", "url": "https://example.org"}},
+    ]
+    answer = {"id": "2", "role": "assistant", "content": "One moment.It is 2.", "parts": parts}
+    run = one(tmp_path, of_version_4(answer))
+
+    assert [role for role, _ in spoken(run)] == ["user", "assistant", "tool", "assistant"]
+    assert "https://example.org" in render(run).text
+    assert "secret" not in render(run).text
+
+
+def test_an_unanswered_call_of_version_4_is_a_call_without_a_result(tmp_path: Path) -> None:
+    waiting = {**INVOKED, "state": "partial-call"}
+    del waiting["result"]
+    run = one(tmp_path, of_version_4({"role": "assistant", "content": "", "toolInvocations": [waiting]}))
+
+    assert run.tool_calls[0].result is None
+    assert notes(run) == ["turn 2: a call whose input was still being written"]
+
+
+def test_messages_of_version_4_are_recognised_and_their_attachments_are_media(tmp_path: Path) -> None:
+    attachment = {"name": "a.png", "contentType": "image/png", "url": "data:image/png;base64,iVBORw0KGgo="}
+    messages = of_version_4(
+        {"role": "user", "content": "See:", "experimental_attachments": [attachment]},
+        {"role": "assistant", "content": "", "toolInvocations": [INVOKED]},
+    )
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps(messages))
+    (run,) = read_conversations(path)
+
+    assert isinstance(run, Conversation)
+    assert '{"type":"image","filename":"a.png","media_type":"image/png"' in render(run).text
