@@ -220,15 +220,85 @@ def test_a_list_of_promptfoo_tests_is_read_too(tmp_path: Path) -> None:
     assert by_test(suite) == {"t": ["Names 3"]}
 
 
-def test_tests_of_a_promptfoo_configuration_that_lie_elsewhere_are_named(tmp_path: Path) -> None:
+def test_tests_of_a_promptfoo_configuration_that_are_not_there_are_named(tmp_path: Path) -> None:
     text = "prompts: [x]\ndefaultTest: file://d.yaml\ntests:\n- file://t.yaml\n- {path: 'file://g.py:f'}\n"
     seeded, _ = taken(tmp_path, written(tmp_path, "c.yaml", text))
 
-    assert [line.partition(":")[0] for line in seeded.left_out] == [
-        "'defaultTest' file",
-        "tests file",
-        "tests file",
+    assert seeded.left_out == [
+        "'defaultTest' file://d.yaml: there is no such file",
+        "tests file://t.yaml: there is no such file",
+        "tests file://g.py:f: a program makes them; make the suite from promptfoo's output",
     ]
+
+
+def rubric(text: str) -> dict[str, str]:
+    return {"type": "llm-rubric", "value": text}
+
+
+def test_files_beside_a_promptfoo_configuration_are_read(tmp_path: Path) -> None:
+    written(tmp_path, "rubric.txt", "Names {{name}}\n")
+    written(tmp_path, "name.txt", "Ann")
+    written(tmp_path, "one.yaml", "- {description: y, assert: [{type: llm-rubric, value: Y}]}\n")
+    written(tmp_path, "two.json", [{"description": "j", "assert": [rubric("J")]}])
+    written(tmp_path, "lines.jsonl", json.dumps({"description": "l", "assert": [rubric("L")]}) + "\n")
+    written(
+        tmp_path, "rows.csv", "x,__expected,__expected2,__description\n1,llm-rubric: Says {{x}},grade: G,c\n"
+    )
+    own = {"description": "o", "vars": {"name": "file://name.txt"}, "assert": [rubric("file://rubric.txt")]}
+    files = ["file://one.yaml", "file://tw*.json", "file://lines.jsonl", "file://rows.csv", own]
+    seeded, suite = taken(tmp_path, written(tmp_path, "c.json", {"prompts": ["x"], "tests": files}))
+
+    assert by_test(suite) == {"y": ["Y"], "j": ["J"], "l": ["L"], "c": ["Says 1", "G"], "o": ["Names Ann"]}
+    assert seeded.left_out == []
+
+
+def test_scenarios_of_a_promptfoo_configuration_are_tests_of_each_of_their_cases(tmp_path: Path) -> None:
+    scenario = {
+        "config": [
+            {"vars": {"who": "Ann"}, "description": "Ann"},
+            {"vars": {"who": "Bo"}, "description": "Bo", "assert": [rubric("B")]},
+        ],
+        "tests": [{"description": "greets", "assert": [rubric("Greets {{who}}")]}],
+    }
+    config = {"prompts": ["x"], "tests": [], "scenarios": [scenario]}
+    _, suite = taken(tmp_path, written(tmp_path, "c.json", config))
+
+    assert by_test(suite) == {"Ann greets": ["Greets Ann"], "Bo greets": ["B", "Greets Bo"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("../secret.txt", "outside the configuration's directory"),
+        ("/etc/hostname", "outside the configuration's directory"),
+        ("link.txt", "outside the configuration's directory"),
+        ("../*.txt", "outside the configuration's directory"),
+        ("assert.py", "a program, which is not run"),
+        ("gone.txt", "there is no such file"),
+        ("gone-*.txt", "no file has such a name"),
+        ("folder", "there is no such file"),
+        ("large.txt", "larger than 1 MiB"),
+        ("latin.txt", "not UTF-8"),
+        ("bad.yaml", "line 1: "),
+        ("nul\0.txt", "can't be read"),
+    ],
+)
+def test_a_file_that_is_not_to_be_read_is_named_and_not_read(tmp_path: Path, name: str, why: str) -> None:
+    desk = tmp_path / "desk"
+    (desk / "folder").mkdir(parents=True)
+    written(tmp_path, "secret.txt", "SECRET")
+    (desk / "link.txt").symlink_to(tmp_path / "secret.txt")
+    written(desk, "assert.py", "print('SECRET')")
+    written(desk, "large.txt", "x" * ((1 << 20) + 1))
+    written(desk, "bad.yaml", "a: *gone")
+    (desk / "latin.txt").write_bytes(b"\xe9")
+    tests = [{"description": "t", "assert": [rubric(f"file://{name}"), rubric("Stays.")]}]
+    seeded, suite = taken(tmp_path, written(desk, "c.json", {"prompts": ["x"], "tests": tests}))
+
+    assert by_test(suite) == {"t": ["Stays."]}
+    (line,) = seeded.left_out
+    assert why in line
+    assert "SECRET" not in seeded.files[0].read_text()
 
 
 @pytest.mark.parametrize(
