@@ -11,7 +11,7 @@ from adjudge.pipeline.display import visible
 from adjudge.pipeline.files import whole_file
 from adjudge.pipeline.policy import NOTHING, UNDECIDED
 from adjudge.pipeline.readers.source import Unreadable
-from adjudge.pipeline.reports.listing import convert, everything, listed
+from adjudge.pipeline.reports.listing import convert, everything, listed, named, readings
 
 
 def convert_files(paths: Sequence[Path], form: str, to: Path | None) -> int:
@@ -38,12 +38,14 @@ def list_files(paths: Sequence[Path], form: str) -> int:
         UsageError: a file can't be read, or its format is not known.
     """
     count, unreadable = 0, list[Unreadable]()
-    for found in everything(paths, form):
-        if isinstance(found, Conversation):
-            count += 1
-            sys.stdout.write(listed(found) + "\n")
-        else:
-            unreadable.append(found)
+    for reading in readings(paths, form):
+        sys.stdout.write(named([str(file) for file in reading.files], reading.format) + "\n")
+        for found in reading.records:
+            if isinstance(found, Conversation):
+                count += 1
+                sys.stdout.write(listed(found) + "\n")
+            else:
+                unreadable.append(found)
     sys.stdout.write(f"{count} conversations, {len(unreadable)} records that could not be read\n")
     _say(unreadable)
     if unreadable:

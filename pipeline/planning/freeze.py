@@ -31,10 +31,11 @@ from adjudge.pipeline.planning.plan import (
     PlannedGrader,
     PlannedPrompt,
     PlannedStatement,
+    ReadFile,
     Tail,
     UnreadableRecord,
 )
-from adjudge.pipeline.readers import read_conversations
+from adjudge.pipeline.readers.several import read_files
 from adjudge.pipeline.readers.source import Unreadable
 from adjudge.pipeline.rundir import CONVERSATIONS, PLAN, Run, new_run_id, planning
 from adjudge.pipeline.suite.load import ChecksGrader, JudgeSpec, StatementsGrader, Suite
@@ -197,6 +198,7 @@ class Freezing:
     listed: list[UnreadableRecord] = field(default_factory=list[UnreadableRecord])
     asked: set[str] = field(default_factory=set[str])
     tests: set[str | None] = field(default_factory=set[str | None])
+    read: list[ReadFile] = field(default_factory=list[ReadFile])
     stopped: bool = False
 
     def conversations(self, limit: int | None = None) -> Iterator[tuple[Conversation, PlannedConversation]]:
@@ -208,11 +210,12 @@ class Freezing:
         seen: set[bytes] = set()
         graders = {grader.name: grader for grader in self.head.graders}
         options = self.head.evidence_options()
-        for file in self.suite.conversation_files:
-            for found in read_conversations(file.path, file.format):
+        for reading in read_files(self.suite.conversation_files):
+            graded, refused = self.count, self.unreadable
+            for found in reading.records:
                 if limit is not None and self.count >= limit:
                     self.stopped = True
-                    return
+                    break
                 if isinstance(found, Unreadable):
                     self._refuse(found.file, found.line, found.reason)
                     continue
@@ -224,11 +227,21 @@ class Freezing:
                 except ValueError as error:
                     row, reason = None, str(error)
                 if row is None:
-                    self._refuse(str(file.path), found.line, reason)
+                    self._refuse(str(reading.files[0]), found.line, reason)
                     continue
                 self.count += 1
                 self.tests.add(found.test)
                 yield found, row
+            self.read.append(
+                ReadFile(
+                    files=[str(file) for file in reading.files],
+                    format=reading.format,
+                    conversations=self.count - graded,
+                    unreadable=self.unreadable - refused,
+                )
+            )
+            if self.stopped:
+                return
 
     def tail(self) -> Tail:
         """What is known once all conversations were read."""
@@ -237,6 +250,7 @@ class Freezing:
             unused_tests=self.unused_tests,
             unreadable_count=self.unreadable,
             unreadable=self.listed,
+            read=self.read,
         )
 
     @property

@@ -83,6 +83,21 @@ class UnreadableRecord(_Frozen):
     reason: str
 
 
+class ReadFile(_Frozen):
+    """Files that conversations were read from, as one where there are several.
+
+    Attributes:
+        format: the format they were read in; None where no format recognised the file.
+        conversations: how many they hold that can be graded, as far as they were read.
+        unreadable: how many records of them could not be read.
+    """
+
+    files: list[str]
+    format: str | None
+    conversations: int
+    unreadable: int
+
+
 class PlannedConversation(_Frozen):
     """One conversation as frozen: what is needed to grade and to report it, without its transcript.
 
@@ -183,12 +198,13 @@ class PlanHead(_Frozen):
 
 
 class Tail(_Frozen):
-    """What is known only when all conversations were read: how many, and what was of no use or unreadable."""
+    """What is known only when all conversations were read: how many, from where, what was of no use."""
 
     conversation_count: int
     unused_tests: list[str] = Field(default_factory=list[str])
     unreadable_count: int
     unreadable: list[UnreadableRecord]
+    read: list[ReadFile] = Field(default_factory=list[ReadFile])
 
 
 class Plan:
@@ -234,7 +250,9 @@ class Plan:
             rows_at = file.tell()
         try:
             values = orjson.loads(front.rstrip().removesuffix(b",") + b"}")
-            tail = Tail.model_validate({name: values.pop(name) for name in Tail.model_fields})
+            tail = Tail.model_validate(
+                {name: values.pop(name) for name in Tail.model_fields if name in values}
+            )
             head = PlanHead.model_validate(values)
         except ValidationError as error:
             raise StorageError(f"{str(path)!r} is not a plan this version reads: {_first(error)}") from None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TypedDict
@@ -14,12 +15,16 @@ from adjudge.judges.verdict import Usage
 from adjudge.pipeline.grading.bench import Lookup, price_of
 from adjudge.pipeline.planning.freeze import Freezing, Overrides, plan_head
 from adjudge.pipeline.preview.questions import questions_of
+from adjudge.pipeline.reports.listing import named
 from adjudge.pipeline.suite.load import JudgeSpec, Suite
 
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English; other scripts take more tokens."""
 
 OUTPUT_TOKENS_PER_STATEMENT = 150
+
+LISTED_FILES = 10
+"""Files whose format is said one by one."""
 
 
 class Estimate(TypedDict):
@@ -40,6 +45,16 @@ class Estimate(TypedDict):
     output_tokens: int
     cost_usd: float | None
     unpriced_judges: list[str]
+    files: list[EstimatedFile]
+
+
+class EstimatedFile(TypedDict):
+    """Files conversations are read from, as in `plan.json`: in which format, and how many."""
+
+    files: list[str]
+    format: str | None
+    conversations: int
+    unreadable: int
 
 
 def estimate(suite: Suite, overrides: Overrides, lookup: Lookup) -> Estimate:
@@ -80,6 +95,15 @@ def estimate(suite: Suite, overrides: Overrides, lookup: Lookup) -> Estimate:
         "output_tokens": sum(load.output_tokens for load in called.values()),
         "cost_usd": None if unpriced else sum(cost for cost in costs.values() if cost is not None),
         "unpriced_judges": unpriced,
+        "files": [
+            {
+                "files": each.files,
+                "format": each.format,
+                "conversations": each.conversations,
+                "unreadable": each.unreadable,
+            }
+            for each in freezing.read
+        ],
     }
 
 
@@ -88,6 +112,7 @@ def estimate_text(found: Estimate) -> str:
     cost = found["cost_usd"]
     unpriced = ", ".join(found["unpriced_judges"])
     lines = [
+        *_files(found["files"]),
         f"{found['conversations']} conversations, {found['grades']} grades, {found['questions']} questions",
         f"{found['cached']} are answered already; {found['calls']} calls would be made",
         f"about {found['input_tokens']} input and {found['output_tokens']} output tokens",
@@ -100,6 +125,14 @@ def estimate_text(found: Estimate) -> str:
     if found["unreadable"]:
         lines.append(f"{found['unreadable']} records can't be read; such a run can't pass")
     return "\n".join(lines) + "\n"
+
+
+def _files(files: Sequence[EstimatedFile]) -> Iterator[str]:
+    for each in files[:LISTED_FILES]:
+        yield f"{named(each['files'], each['format'])} ({each['conversations']} conversations)"
+    more = Counter(each["format"] or "no format" for each in files[LISTED_FILES:])
+    if more:
+        yield "and " + ", ".join(f"{count} files more: {form}" for form, count in more.items())
 
 
 @dataclass(slots=True)

@@ -8,13 +8,16 @@ A reader is a module (or any object) with three names:
   enough that no two say yes to one file;
 - `read(source)`: the file's conversations, and an `Unreadable` for each record that is none.
 
+A fourth, `read_together(sources)`, is for formats that spread a conversation over files: the files of one
+glob are then read as one (see `several`).
+
 A built-in one is a module here and its name in `FORMATS`. Other packages add theirs in the entry point group
 `adjudge.readers`; they are asked after the built-in ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -59,6 +62,18 @@ FORMATS = (
 """The built-in formats, each a module of this package."""
 
 
+class UnrecognisedError(UsageError):
+    """No format, or more than one, recognises a file.
+
+    Attributes:
+        reason: why, and what to do.
+    """
+
+    def __init__(self, source: Source, reason: str) -> None:
+        super().__init__(f"{source.name!r}: {reason}")
+        self.reason = reason
+
+
 class Reader(Protocol):
     """What reads one format."""
 
@@ -73,6 +88,14 @@ class Reader(Protocol):
 
     def read(self, source: Source, /) -> Iterator[Conversation | Unreadable]:
         """The file's conversations, in order."""
+        ...
+
+
+class ReadsTogether(Reader, Protocol):
+    """What reads one format that spreads a conversation over files."""
+
+    def read_together(self, sources: Sequence[Source], /) -> Iterator[Conversation | Unreadable]:
+        """The conversations of several files."""
         ...
 
 
@@ -94,8 +117,17 @@ def read_conversations(
     from adjudge.pipeline.readers.source import Source
 
     source = Source(path)
-    reader = _recognised(source) if format == "auto" else _named(format)
-    return reader.read(source)
+    return reader_of(source, format).read(source)
+
+
+def reader_of(source: Source, format: str) -> Reader:  # noqa: A002 - the suite's word
+    """What reads a file in `format`; for `auto`, in the format that recognises it.
+
+    Raises:
+        UnrecognisedError: no format recognises it, or several do.
+        UsageError: no such format.
+    """
+    return _recognised(source) if format == "auto" else _named(format)
 
 
 def is_format(name: str) -> bool:
@@ -116,13 +148,14 @@ def _recognised(source: Source) -> Reader:
         return found[0]
     if found:
         names = " or ".join(reader.name for reader in found)
-        raise UsageError(f"{source.name!r} may be {names}; say which with 'format'")
+        raise UnrecognisedError(source, f"it may be {names}; say which with 'format'")
     # Nothing readable, but JSON by its looks: every record is reported with its line.
     if first is None or (isinstance(first, bytes) and first.lstrip()[:1] in (b"{", b"[")):
         return _built_in("native")
-    raise UsageError(
-        f"{source.name!r}: no format recognises it ({_described(first)}); "
-        f"say which with 'format': {', '.join(format_names()[1:])}"
+    raise UnrecognisedError(
+        source,
+        f"no format recognises it ({_described(first)}); "
+        f"say which with 'format': {', '.join(format_names()[1:])}",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +25,12 @@ def recognises(value: Any) -> bool:
 
 def read(source: Source) -> Iterator[Conversation | Unreadable]:
     """A conversation from the traces with one `session.id`, or from each trace that has none."""
-    return read_otlp(source, step_of)
+    return read_together([source])
+
+
+def read_together(sources: Sequence[Source]) -> Iterator[Conversation | Unreadable]:
+    """The same of several files: an exporter begins a new one within a trace."""
+    return read_otlp(sources, step_of)
 
 
 def step_of(span: Span, logs: list[Span]) -> Step | None:

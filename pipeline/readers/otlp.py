@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,14 +26,14 @@ class Span:
         id: the span's id.
         attributes: by name, as plain values.
         raw: everything else, as it stands in the file.
-        line: the line of the file.
+        line: the line of the file; None where there are several.
     """
 
     trace: str
     id: str
     attributes: dict[str, Any]
     raw: dict[str, Any]
-    line: int
+    line: int | None
 
     def step(self) -> Step:
         """The step of a trace that this span is, but for what it was given and gave."""
@@ -64,21 +64,21 @@ StepOf = Callable[[Span, list[Span]], Step | None]
 """Makes a step of a span and the log records that are of it; None if the span is none of its format."""
 
 
-def read(source: Source, *step_of: StepOf) -> Iterator[Conversation | Unreadable]:
-    """The conversations in an OTLP file. All of it is held: spans come in any order, logs apart from them.
+def read(sources: Sequence[Source], *step_of: StepOf) -> Iterator[Conversation | Unreadable]:
+    """The conversations in OTLP files. All is held: spans come in any order, logs apart from them.
 
     Args:
-        source: the file: export requests, one a record.
+        sources: the files, read as one: export requests, one a record.
         step_of: what makes steps; the first that takes a span counts.
     """
     spans: list[Span] = []
     logs: defaultdict[tuple[str, str], list[Span]] = defaultdict(list)
-    for record in source.records():
+    for source, record in ((one, record) for one in sources for record in one.records()):
         if not isinstance(record, Record):
             yield record
             continue
         for kind, value in _entries(record.value):
-            span = _span(value, record.line)
+            span = _span(value, record.line if len(sources) == 1 else None)
             if isinstance(span, str):
                 yield source.unreadable(record.line, span)
             elif kind == "spans":
@@ -90,7 +90,7 @@ def read(source: Source, *step_of: StepOf) -> Iterator[Conversation | Unreadable
     spans += [replace(own[0], attributes={}, raw={}) for place, own in logs.items() if place not in known]
     each = ((span, logs.get((span.trace, span.id), [])) for span in spans)
     steps = (next(filter(None, (make(span, own) for make in step_of)), span.step()) for span, own in each)
-    yield from conversations(source, list(steps))
+    yield from conversations(sources[0], list(steps))
 
 
 def first_attributes(value: Any) -> list[dict[str, Any]] | None:
@@ -134,7 +134,7 @@ def _entries(value: Any) -> Iterator[tuple[str, Any]]:
                 yield from ((inner, entry) for entry in items(mapping(scope).get(inner)))
 
 
-def _span(value: Any, line: int) -> Span | str:
+def _span(value: Any, line: int | None) -> Span | str:
     """The span or log record, or what is wrong with it."""
     record = mapping(value)
     trace, identity = record.get("traceId"), record.get("spanId")

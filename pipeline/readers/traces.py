@@ -82,7 +82,7 @@ def _fields(traces: list[list[Step]]) -> dict[str, Any]:
         main = _continued(main, trace, others)
     if not main.messages:
         raise NotAConversationError(
-            "no messages in its traces. Where they are log records, put both exports in one file; where "
+            "no messages in its traces. Where they are log records, name both files by one glob; where "
             "content was not recorded, switch that on"
         )
     own = [step for trace in traces for step in trace]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from adjudge.judges.failure import UsageError
 from adjudge.judges.request import digest
 from adjudge.pipeline.explain import Finding, dotted, findings
 from adjudge.pipeline.plain import kind_of, mapping
+from adjudge.pipeline.readers.several import ConversationFile
 from adjudge.pipeline.suite.errors import Problem, SuiteError
 from adjudge.pipeline.suite.files import MissingFileError, file_findings, matching
 from adjudge.pipeline.suite.rules import rule_findings
@@ -59,14 +59,6 @@ __all__ = [
     "load_suite",
     "suite_schema",
 ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationFile:
-    """One file to read conversations from, and the format it was said to have (`auto`: look at it)."""
-
-    path: Path
-    format: str
 
 
 class Suite(SuiteFile):
@@ -183,13 +175,20 @@ def _conversation_files(
 ) -> list[ConversationFile]:
     if instead is not None:
         try:
-            return [ConversationFile(path=path, format="auto") for path in _files(Path(), map(str, instead))]
+            return _each_once(ConversationFiles(path=str(name)) for name in instead)
         except MissingFileError as missing:
             raise UsageError(f"conversations: {missing}") from None
+    return _each_once(suite.conversations, base)
+
+
+def _each_once(entries: Iterable[ConversationFiles], base: Path | None = None) -> list[ConversationFile]:
     files: dict[Path, ConversationFile] = {}
-    for entry in suite.conversations:
-        for file in matching(base, entry.path):
-            files.setdefault(file.resolve(), ConversationFile(path=file, format=entry.format))
+    for entry in entries:
+        folder = base or Path()
+        glob = "" if (folder / entry.path).is_file() else entry.path
+        for file in matching(folder, entry.path):
+            found = ConversationFile(path=file, format=entry.format, glob=glob)
+            files.setdefault(file.resolve(), found)
     return list(files.values())
 
 

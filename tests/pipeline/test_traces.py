@@ -162,7 +162,7 @@ def test_spans_whose_messages_are_elsewhere_say_what_to_do() -> None:
     [found] = results("otel_genai", OTEL / "otel-legacy.airline_task12.otlp.json")
     assert isinstance(found, Unreadable)
     assert found.reason.startswith("conversation 'conv-12': no messages in its traces.")
-    assert "put both exports in one file" in found.reason
+    assert "name both files by one glob" in found.reason
 
 
 def test_the_result_of_the_last_call_is_taken_from_its_span() -> None:
