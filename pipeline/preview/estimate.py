@@ -129,7 +129,8 @@ def estimate_text(found: Estimate) -> str:
 
 def _files(files: Sequence[EstimatedFile]) -> Iterator[str]:
     for each in files[:LISTED_FILES]:
-        yield f"{named(each['files'], each['format'])} ({each['conversations']} conversations)"
+        lost = f", {each['unreadable']} records that can't be read" if each["unreadable"] else ""
+        yield f"{named(each['files'], each['format'])} ({each['conversations']} conversations{lost})"
     more = Counter(each["format"] or "no format" for each in files[LISTED_FILES:])
     if more:
         yield "and " + ", ".join(f"{count} files more: {form}" for form, count in more.items())

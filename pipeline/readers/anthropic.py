@@ -19,7 +19,10 @@ name = "anthropic"
 _ROLES = {"system", "user", "assistant"}
 _CALLS = {"tool_use", "server_tool_use", "mcp_tool_use"}
 _BLOCKS = {"text", "image", "document", "search_result", "container_upload", "compaction"}
-_TELLING = _CALLS | {"thinking", "redacted_thinking", "document", "search_result", "container_upload"}
+_TELLING = _CALLS | {
+    *("thinking", "redacted_thinking", "document", "search_result", "container_upload"),
+    *("tool_addition", "tool_removal"),
+}
 """Types of blocks that speak for Anthropic; tool results do where they name a `tool_use_id`."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from adjudge.pipeline.conversation import Conversation
@@ -29,26 +29,26 @@ class Heading(NamedTuple):
 
 
 def one_a_call(
-    source: Source, heading: Callable[[Any], Heading], convert: Callable[[Any], dict[str, Any]]
+    sources: Sequence[Source], heading: Callable[[Any], Heading], convert: Callable[[Any], dict[str, Any]]
 ) -> Iterator[Conversation | Unreadable]:
-    """A conversation from each call of `source`, also where several webhooks told of it.
+    """A conversation from each call of `sources`, also where several webhooks told of it.
 
     Args:
-        source: the file; it is read twice.
+        sources: the files; they are read twice.
         heading: which call a record's value is of, and how much of it that holds. Of equals the last counts.
         convert: makes native fields of a record's value; raises `NotAConversationError` where it can't.
     """
-    fullest: dict[str, tuple[int, int]] = {}
-    for record in source.records():
+    fullest: dict[str, tuple[int, int, int]] = {}
+    for place, _, record in _records(sources):
         call, holds = heading(record.value) if isinstance(record, Record) else Heading(None, 0)
         if isinstance(record, Record) and call is not None:
-            fullest[call] = max(fullest.get(call, (0, 0)), (holds, record.number))
-    for record in source.records():
+            fullest[call] = max(fullest.get(call, (0, 0, 0)), (holds, place, record.number))
+    for place, source, record in _records(sources):
         if not isinstance(record, Record):
             yield record
             continue
         call = heading(record.value).call
-        if call is not None and fullest[call][1] != record.number:
+        if call is not None and fullest[call][1:] != (place, record.number):
             continue
         try:
             fields = {"id": call or numbered(source, record.number), **convert(record.value)}
@@ -56,6 +56,13 @@ def one_a_call(
             yield source.unreadable(record.line, str(error))
         else:
             yield conversation(source, record.line, fields)
+
+
+def _records(sources: Sequence[Source]) -> Iterator[tuple[int, Source, Record | Unreadable]]:
+    """Every record of several files, with its file and the place of that among them."""
+    for place, source in enumerate(sources):
+        for record in source.records():
+            yield place, source, record
 
 
 def call_fields(

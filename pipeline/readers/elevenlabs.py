@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from adjudge.pipeline.conversation import Conversation
@@ -42,7 +42,12 @@ def recognises(value: Any) -> bool:
 
 def read(source: Source) -> Iterator[Conversation | Unreadable]:
     """A conversation from each call. Times are seconds into the call; audio is left out."""
-    return one_a_call(source, _heading, _fields)
+    return read_together([source])
+
+
+def read_together(sources: Sequence[Source]) -> Iterator[Conversation | Unreadable]:
+    """The same of several files, such as one for each webhook: they may tell of one call."""
+    return one_a_call(sources, _heading, _fields)
 
 
 def _conversation(value: Any) -> dict[str, Any]:

@@ -219,3 +219,29 @@ def test_a_plain_conversation_is_read_where_the_format_is_said(tmp_path: Path) -
 
     assert isinstance(found, Conversation)
     assert (found.id, found.test, found.messages[0].text) == ("a", "t", "hi")
+
+
+def test_instructions_in_the_middle_stand_where_they_were_given(tmp_path: Path) -> None:
+    (run,) = read(
+        tmp_path,
+        {
+            "system": "Be kind.",
+            "messages": [
+                {"role": "user", "content": "Hi"},
+                {
+                    "role": "system",
+                    "content": [{"type": "text", "text": "Speak French."}, {"type": "tool_addition"}],
+                },
+                {"role": "assistant", "content": [{"type": "text", "text": "Oui?"}]},
+            ],
+        },
+    )
+
+    assert isinstance(run, Conversation)
+    assert [(message.role, message.text) for message in run.messages] == [
+        ("system", "Be kind."),
+        ("user", "Hi"),
+        ("system", "Speak French."),
+        ("assistant", "Oui?"),
+    ]
+    assert '"tool_addition"' in render(run).text

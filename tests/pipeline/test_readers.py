@@ -12,12 +12,14 @@ import pytest
 
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.conversation import Conversation
+from adjudge.pipeline.evidence import render
 from adjudge.pipeline.plain import items
 from adjudge.pipeline.readers import FORMATS, format_names, is_format, read_conversations
 from adjudge.pipeline.readers.source import Source, Unreadable
 
 ROLE = "messages[0].role: must be 'system', 'developer', 'user', 'assistant' or 'tool'; did you mean 'user'?"
 DATA = Path(__file__).parents[1] / "data"
+GOLDEN = Path(__file__).parents[1] / "golden" / "evidence"
 
 SAMPLES: dict[str, list[Any]] = {
     "native": [
@@ -489,3 +491,18 @@ def test_a_source_that_is_not_read_to_its_end_is_closed(tmp_path: Path) -> None:
     del reading
 
     assert Source(tmp_path / "file.jsonl").first() == {"id": "0", "messages": []}
+
+
+@pytest.mark.parametrize(
+    "file", ["readers/native/refund_desk.jsonl", "openai/image_url_tool_response.conversation.json"]
+)
+def test_a_conversation_is_shown_as_in_its_golden_file(file: str) -> None:
+    conversation = next(read_conversations(DATA / file))
+    assert isinstance(conversation, Conversation)
+    name = "native" if "native" in file else "openai"
+
+    assert render(conversation).text + "\n" == (GOLDEN / f"{name}.txt").read_text()
+
+
+def test_every_format_has_a_golden_file() -> None:
+    assert sorted(file.stem for file in GOLDEN.iterdir()) == sorted(FORMATS)

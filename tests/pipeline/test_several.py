@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,31 @@ def test_a_trace_that_goes_on_in_the_next_file_is_one_conversation(tmp_path: Pat
     assert isinstance(found, Conversation)
     assert isinstance(alone, Conversation)
     assert render(found).text == render(alone).text
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "vapi/vapi_end_of_call_booking.json",
+        "retell/retell_call_refill.json",
+        "elevenlabs/elevenlabs_conversation_tools.json",
+        "bland/bland_call.json",
+    ],
+)
+def test_a_webhook_sent_twice_is_one_conversation_also_where_each_has_its_file(
+    tmp_path: Path, file: str
+) -> None:
+    copies = [tmp_path / "first.json", tmp_path / "second.json"]
+    for copy in copies:
+        shutil.copy(READERS / file, copy)
+
+    (reading,) = read_files(of_glob(*copies))
+    (found,) = reading.records
+    (alone,) = read_conversations(READERS / file)
+
+    assert isinstance(found, Conversation)
+    assert isinstance(alone, Conversation)
+    assert found.model_dump() == alone.model_dump()
 
 
 def test_a_list_says_the_format_of_each_file_and_which_file_has_none(
