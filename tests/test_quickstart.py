@@ -10,7 +10,7 @@ import pytest
 
 import adjudge
 from adjudge.pipeline.suite.load import load_suite
-from adjudge.pipeline.trust.agreement import Label, read_labels
+from adjudge.pipeline.trust.labels import Label, read_labels
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 

@@ -39,7 +39,7 @@ from adjudge.pipeline.readers.several import read_files
 from adjudge.pipeline.readers.source import Unreadable
 from adjudge.pipeline.rundir import CONVERSATIONS, PLAN, Run, new_run_id, planning
 from adjudge.pipeline.suite.load import ChecksGrader, JudgeSpec, StatementsGrader, Suite
-from adjudge.pipeline.trust.agreement import read_labels
+from adjudge.pipeline.trust.labels import read_labels
 
 PACKAGES = ("adjudge", "litellm", "pydantic", "tenacity", "diskcache", "aiohttp")
 LISTED_UNREADABLE = 1000

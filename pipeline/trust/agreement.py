@@ -6,54 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from adjudge.judges.failure import UsageError
-from adjudge.pipeline.explain import findings
 from adjudge.pipeline.grade import ResultRow, StatementRow
 from adjudge.pipeline.scoring import half_up
-
-
-class Label(BaseModel):
-    """What a person says of one statement of one conversation: a line of a label file.
-
-    Attributes:
-        label: `undecidable` is an answer too; it is counted apart and enters no rate.
-        grader: only where the statement stands in several graders with different meaning; usually None.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    conversation_id: str
-    statement: str
-    label: Literal["met", "not_met", "undecidable"]
-    grader: str | None = None
-    reviewer: str = ""
-    at: str = ""
-    note: str = ""
-
-
-def read_labels(paths: Iterable[Path]) -> Iterator[Label]:
-    """The labels of JSONL files, in order.
-
-    Raises:
-        UsageError: naming file and line, if a file or a line can't be read.
-    """
-    for path in paths:
-        try:
-            lines = path.read_bytes().split(b"\n")
-        except OSError as error:
-            raise UsageError(f"labels {str(path)!r} can't be read: {error.strerror}") from None
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                try:
-                    yield Label.model_validate_json(line)
-                except ValidationError as error:
-                    wrong = "; ".join(str(finding) for finding in findings(error, Label))
-                    raise UsageError(f"{path}:{number}: {wrong}") from None
+from adjudge.pipeline.trust.labels import Label
 
 
 @dataclass(slots=True)

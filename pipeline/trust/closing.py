@@ -12,9 +12,9 @@ from adjudge.pipeline.trust.agreement import (
     agreement_text,
     quotes,
     quotes_text,
-    read_labels,
     sources,
 )
+from adjudge.pipeline.trust.labels import read_labels
 
 
 def trust_text(run: Run, plan: Plan) -> str:

@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.grade import ResultRow
 from adjudge.pipeline.trust.agreement import (
-    Label,
     agreement,
     agreement_text,
     quotes,
     quotes_text,
-    read_labels,
     sources,
 )
+from adjudge.pipeline.trust.labels import Label, read_labels
 
 DECISIONS = ("met", "not_met", "undetermined", None)
 LABELS = ("met", "not_met", "undecidable")
