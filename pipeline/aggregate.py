@@ -1,14 +1,14 @@
-"""What grades add up to: means with denominators and bounds, and the rollouts of a test. Pure and exact."""
+"""What grades add up to: means with denominators and bounds (S13). Pure and exact."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 from adjudge.pipeline.grade import AggregateRow, GradeRow, ResultRow, StatementRow
-from adjudge.pipeline.scoring import exact, pass_at_k, pass_hat_k, score
+from adjudge.pipeline.scoring import exact, score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,67 +131,6 @@ def results_by_grader(rows: Iterable[ResultRow]) -> dict[str, Counter[str]]:
         for grade in row["grades"]:
             found.setdefault(grade["grader"], Counter())[grade["result"]] += 1
     return found
-
-
-@dataclass(slots=True, kw_only=True)
-class RolloutGroup:
-    """The rollouts of one test under one grader (S10).
-
-    Attributes:
-        task: the test; a conversation that ran none is a group of its own.
-        title: the test's title, or None.
-        grader: the grader's name.
-        n: all rollouts, those without a score included.
-        passed: how many of all `n` passed.
-        scores: the exact scores of the scored rollouts, in order.
-    """
-
-    task: str
-    title: str | None
-    grader: str
-    n: int = 0
-    passed: int = 0
-    scores: list[Fraction] = field(default_factory=list[Fraction])
-
-    @property
-    def errored(self) -> int:
-        """Rollouts without a score: errored, not graded, or without a trace."""
-        return self.n - len(self.scores)
-
-    @property
-    def mean(self) -> Fraction | None:
-        """Mean of the scored rollouts; None where there is none."""
-        return sum(self.scores, Fraction(0)) / len(self.scores) if self.scores else None
-
-    def pass_at(self, k: int) -> tuple[Fraction, Fraction]:
-        """Lowest and highest chance that one of `k` rollouts passes, given those without a score (S13)."""
-        return pass_at_k(self.passed, self.n, k), pass_at_k(self.passed + self.errored, self.n, k)
-
-    def pass_hat(self, k: int) -> tuple[Fraction, Fraction]:
-        """Lowest and highest chance that all of `k` rollouts pass, given those without a score (S13)."""
-        return pass_hat_k(self.passed, self.n, k), pass_hat_k(self.passed + self.errored, self.n, k)
-
-
-def rollout_groups(rows: Iterable[ResultRow]) -> list[RolloutGroup]:
-    """The rollouts of each test and grader, in the order they first appear. Keeps scores, not rows."""
-    groups: dict[tuple[str, bool, str], RolloutGroup] = {}
-
-    def group(row: ResultRow, grader: str) -> RolloutGroup:
-        key = (task(row), row["test"] is None, grader)
-        if key not in groups:
-            groups[key] = RolloutGroup(task=task(row), title=row["title"], grader=grader)
-        groups[key].n += 1
-        return groups[key]
-
-    for row in rows:
-        for grade in row["grades"]:
-            rollouts, value = group(row, grade["grader"]), score_of(grade)
-            rollouts.passed += grade["result"] == "passed"
-            if value is not None:
-                rollouts.scores.append(value)
-        for grader in missing_graders(row):
-            group(row, grader)
-    return list(groups.values())
 
 
 def _statement_item(row: StatementRow) -> Item:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Sequence
 
 import orjson
 
@@ -66,6 +67,19 @@ def pad(text: str, columns: int, *, right: bool = False) -> str:
     """`text` filled with blanks to `columns`: after it or, with `right`, before it. Longer text stays."""
     blanks = " " * max(0, columns - width(text))
     return blanks + text if right else text + blanks
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of a table as lines: the first column to the left, the others to the right, two blanks between.
+
+    Cells are made visible. Rows may be shorter than the first.
+    """
+    shown = [[visible(cell) for cell in row] for row in rows]
+    wide = [max(width(row[place]) for row in shown if place < len(row)) for place in range(len(shown[0]))]
+    return [
+        "  ".join(pad(cell, wide[place], right=place > 0) for place, cell in enumerate(row)).rstrip()
+        for row in shown
+    ]
 
 
 def _escape(character: str) -> str:

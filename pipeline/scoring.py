@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from math import comb, floor
+from math import comb, floor, isqrt
 from typing import Literal
 
 Result = Literal["passed", "failed", "errored"]
@@ -66,6 +66,11 @@ def grading_state(completed: bool, selected: int, results: Iterable[Result | Non
 def half_up(value: Fraction, places: int = 2) -> Decimal:
     """`value` rounded half up to `places` decimals: 1/8 is 0.13 (S11)."""
     return Decimal(floor(value * int(10**places) + Fraction(1, 2))).scaleb(-places)
+
+
+def half_up_root(square: Fraction, places: int = 2) -> Decimal:
+    """The square root of `square`, 0 or more, rounded half up to `places` decimals, once (S11)."""
+    return Decimal((isqrt(floor(4 * square * int(100**places))) + 1) // 2).scaleb(-places)
 
 
 def bounds(known: Sequence[Fraction], missing: int) -> tuple[Fraction, Fraction]:

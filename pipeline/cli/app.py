@@ -17,6 +17,7 @@ from adjudge.pipeline.cli.options import (
     DEFAULT_HOME,
     AsJson,
     Cache,
+    Confidence,
     Home,
     Junit,
     MaxCalls,
@@ -193,11 +194,17 @@ def whatif(
 
 
 @app.command()
-def rollouts(run: RunName = "latest", *, out: Home = DEFAULT_HOME) -> None:
-    """Show each test's rollouts: passed, mean reward, best, worst, pass@k and pass^k."""
+def rollouts(
+    run: RunName = "latest",
+    *,
+    confidence: Confidence = 0.95,
+    out: Home = DEFAULT_HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Show each test's rollouts: passed, mean reward, best, worst, spread, pass@k and pass^k."""
     from adjudge.pipeline.cli import read as cli_read
 
-    cli_read.rollouts(run, out)
+    cli_read.rollouts(run, out, confidence=confidence, as_json=as_json)
 
 
 @app.command()

@@ -37,3 +37,7 @@ MaxCost = Annotated[
         help="Hard cap on cost; calls in flight finish.",
     ),
 ]
+Confidence = Annotated[
+    float,
+    typer.Option(metavar="X", min=0.5, max=0.9999, envvar="ADJUDGE_CONFIDENCE", help="Of intervals."),
+]

@@ -52,11 +52,15 @@ def show(reference: str, conversation: str | None, home: Path, *, as_json: bool)
     print_run(summary, results_by_grader(run.results()), sys.stdout)
 
 
-def rollouts(reference: str, home: Path) -> None:
+def rollouts(reference: str, home: Path, *, confidence: float, as_json: bool) -> None:
     """Print the rollouts of every test."""
-    from adjudge.pipeline.reports.text import rollouts_report
+    from adjudge.pipeline.reports.rollouts import rollouts_json, rollouts_report
+    from adjudge.pipeline.rollouts import rollouts_of
 
-    sys.stdout.write(rollouts_report(concluded(find_run(reference, home)).results()))
+    run = concluded(find_run(reference, home))
+    found = rollouts_of(run.results(), run.plan().sources())
+    said = json_text(rollouts_json(run.id, found, confidence)) if as_json else ""
+    sys.stdout.write(said or rollouts_report(found, confidence))
 
 
 def whatif(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Literal
 
@@ -259,6 +260,11 @@ class Plan:
         except (KeyError, ValueError) as error:
             raise StorageError(f"{str(path)!r} is not a plan this version reads: {error}") from None
         return Plan(path, head, tail, rows_at)
+
+    def sources(self) -> Iterator[str]:
+        """The file (of several read as one: the first) that each conversation was read from, in order."""
+        for read in self.tail.read:
+            yield from repeat(read.files[0], read.conversations)
 
     def conversations(self) -> Iterator[PlannedConversation]:
         """The planned conversations, in order, read as they are needed.

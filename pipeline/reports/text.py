@@ -1,23 +1,21 @@
-"""Grades and rollouts as plain text, in the layout of a Silo run: two blanks, a label column of 14."""
+"""Grades as plain text, in the layout of a Silo run: two blanks, a label column of 14."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 
 from adjudge.pipeline.aggregate import (
     Item,
-    RolloutGroup,
     failing,
     items,
     missing_graders,
-    rollout_groups,
     score_of,
     task,
 )
 from adjudge.pipeline.display import visible
 from adjudge.pipeline.grade import GradeRow, ResultRow
-from adjudge.pipeline.scoring import bounds, exact, half_up
+from adjudge.pipeline.scoring import exact, half_up
 
 LABEL_COLUMNS = 14
 RESULT_WORDS = {"passed": "PASS", "failed": "FAIL", "errored": "ERROR"}
@@ -29,7 +27,7 @@ def grade_text(row: ResultRow, grade: GradeRow) -> str:
     An errored grade has `-` where a number would be, and says why. `Failed` lists what made the grade fail
     (S3), so it is absent from one that passed. `Threshold` is shown where the score did not reach it.
     """
-    return _blocks(
+    return blocks(
         _identity(row, grade),
         _checks(grade),
         _failed(failing(grade)),
@@ -39,8 +37,8 @@ def grade_text(row: ResultRow, grade: GradeRow) -> str:
 def conversation_text(row: ResultRow) -> str:
     """One conversation: the facts, then each grade under its grader's name; ends in a newline."""
     grades = [f"\n  {visible(grade['grader'])}\n\n{grade_text(row, grade)}" for grade in row["grades"]]
-    missing = [f"\n  {visible(name)}\n\n{_line('Result', not_graded(row))}" for name in missing_graders(row)]
-    return _blocks(list(_facts(row))) + "".join([*grades, *missing])
+    missing = [f"\n  {visible(name)}\n\n{line('Result', not_graded(row))}" for name in missing_graders(row)]
+    return blocks(list(_facts(row))) + "".join([*grades, *missing])
 
 
 def verdicts_text(row: ResultRow) -> str:
@@ -66,35 +64,6 @@ def verdicts_text(row: ResultRow) -> str:
     return "\n".join(lines) + "\n" if lines else ""
 
 
-def rollouts_text(group: RolloutGroup) -> str:
-    """The rollouts of one test under one grader (S10), then pass@k and pass^k; ends in a newline.
-
-    Rewards are means and extremes of exact scores, rounded once, over the rollouts that have one. Chances
-    are those of `k` rollouts drawn from the `n`. Where some have no score, the span that they allow is shown.
-    """
-    rollouts = [
-        _line("Task", _titled(group.task, group.title)),
-        _line("Rollouts", str(group.n)),
-        _line("Passed", f"{group.passed} / {group.n}"),
-        _line("Mean reward", reward(group.mean)),
-        _line("Best", reward(max(group.scores, default=None))),
-        _line("Worst", reward(min(group.scores, default=None))),
-    ]
-    if not group.errored:
-        return _blocks(rollouts, *_chances(group))
-    rollouts.append(_line("Errored", str(group.errored)))
-    scored = [
-        _line("Scored", f"{len(group.scores)} / {group.n}"),
-        _line("Mean within", _span(*bounds(group.scores, group.errored))),
-    ]
-    return _blocks(rollouts, scored, *_chances(group))
-
-
-def rollouts_report(rows: Iterable[ResultRow]) -> str:
-    """The rollouts of every test, each under its grader's name; ends in a newline. Keeps scores, not rows."""
-    return "\n".join(f"  {visible(group.grader)}\n\n{rollouts_text(group)}" for group in rollout_groups(rows))
-
-
 def reward(value: Fraction | None) -> str:
     """A score as shown: two decimals, half up (S11); `-` where there is none (S5)."""
     return "-" if value is None else str(half_up(value))
@@ -115,12 +84,12 @@ def not_graded(row: ResultRow) -> str:
 
 def _identity(row: ResultRow, grade: GradeRow) -> list[str]:
     lines = [
-        _line("Task", _titled(task(row), row["title"])),
-        _line("Result", RESULT_WORDS[grade["result"]]),
-        _line("Reward", reward(score_of(grade))),
+        line("Task", titled(task(row), row["title"])),
+        line("Result", RESULT_WORDS[grade["result"]]),
+        line("Reward", reward(score_of(grade))),
     ]
     if grade["error"] is not None:
-        lines.append(_line("Error", f"{grade['error']['cause']}: {grade['error']['message']}"))
+        lines.append(line("Error", f"{grade['error']['cause']}: {grade['error']['message']}"))
     return lines
 
 
@@ -128,11 +97,11 @@ def _checks(grade: GradeRow) -> list[str]:
     checks, value = items(grade), score_of(grade)
     required = [item for item in checks if item.required]
     lines = [
-        _line("Checks", _part(value, checks)),
-        _line("Required", _part(value, required)),
+        line("Checks", _part(value, checks)),
+        line("Required", _part(value, required)),
     ]
     if value is not None and value < exact(grade["threshold"]):
-        lines.append(_line("Threshold", threshold(grade)))
+        lines.append(line("Threshold", threshold(grade)))
     return lines
 
 
@@ -147,20 +116,20 @@ def _failed(failed: list[Item]) -> list[str]:
 
 
 def _facts(row: ResultRow) -> Iterator[str]:
-    yield _line("Conversation", row["conversation_id"])
+    yield line("Conversation", row["conversation_id"])
     if row["test"] is not None:
         rollout = "" if row["rollout"] is None else f", rollout {row['rollout']}"
-        yield _line("Test", _titled(row["test"], row["title"]) + rollout)
+        yield line("Test", titled(row["test"], row["title"]) + rollout)
     reason = row["termination_reason"] or row["status"]
-    yield _line("Status", row["status"] if reason == row["status"] else f"{row['status']} ({reason})")
+    yield line("Status", row["status"] if reason == row["status"] else f"{row['status']} ({reason})")
     if row["error"]:
-        yield _line("Ended with", row["error"])
-    yield _line("Grading", row["grading_state"] or not_graded(row))
-    yield _line("Combined", _combined(row))
-    yield _line("Tool calls", str(row["tool_calls"]))
-    yield _line("Tool errors", str(row["tool_errors"]))
+        yield line("Ended with", row["error"])
+    yield line("Grading", row["grading_state"] or not_graded(row))
+    yield line("Combined", _combined(row))
+    yield line("Tool calls", str(row["tool_calls"]))
+    yield line("Tool errors", str(row["tool_errors"]))
     if row["agent_pov_incomplete"]:
-        yield _line("Evidence", "flagged incomplete: grades speak of what was seen")
+        yield line("Evidence", "flagged incomplete: grades speak of what was seen")
 
 
 def _combined(row: ResultRow) -> str:
@@ -173,32 +142,14 @@ def _combined(row: ResultRow) -> str:
     return f"{reward(mean)} ({len(known)} of {selected} graders scored)"
 
 
-def _titled(name: str, title: str | None) -> str:
+def titled(name: str, title: str | None) -> str:
     return f"{name} — {title}" if title else name
 
 
-def _chances(group: RolloutGroup) -> list[list[str]]:
-    """The blocks of pass@k and pass^k; none for a single rollout."""
-    sizes = _sizes(group.n) if group.n > 1 else []
-    return [
-        [_line(f"pass@{k}", _span(*group.pass_at(k))) for k in sizes],
-        [_line(f"pass^{k}", _span(*group.pass_hat(k))) for k in sizes],
-    ]
-
-
-def _sizes(n: int) -> list[int]:
-    """1, 2, 4, ... and `n` itself."""
-    return sorted({k for k in (1 << power for power in range(n.bit_length())) if k <= n} | {n})
-
-
-def _span(lowest: Fraction, highest: Fraction) -> str:
-    return reward(lowest) if lowest == highest else f"{reward(lowest)} to {reward(highest)}"
-
-
-def _line(label: str, value: str) -> str:
+def line(label: str, value: str) -> str:
     return f"  {label:<{LABEL_COLUMNS}}{visible(value)}\n"
 
 
-def _blocks(*blocks: list[str]) -> str:
+def blocks(*blocks: list[str]) -> str:
     """Blocks of lines with a blank line between those that have any."""
     return "\n".join("".join(lines) for lines in blocks if lines)

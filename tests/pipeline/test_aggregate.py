@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from adjudge.pipeline.aggregate import (
     Aggregate,
-    RolloutGroup,
     combined_bounds,
     failing,
     items,
@@ -138,21 +137,3 @@ def test_results_are_counted_by_grader() -> None:
         "books-balance": {"passed": 2, "failed": 1, "errored": 1},
         "tone": {"passed": 1},
     }
-
-
-@settings(deadline=None)
-@given(st.integers(0, 6), st.integers(0, 6), st.integers(0, 6), st.data())
-def test_chances_of_rollouts_widen_with_errors_and_lie_in_0_to_1(
-    passed: int, failed: int, errored: int, data: st.DataObject
-) -> None:
-    n = passed + failed + errored
-    if n == 0:
-        return
-    k = data.draw(st.integers(1, n))
-    known = [Fraction(1)] * passed + [Fraction(0)] * failed
-    group = RolloutGroup(task="t", title=None, grader="g", n=n, passed=passed, scores=known)
-
-    for lowest, highest in (group.pass_at(k), group.pass_hat(k)):
-        assert 0 <= lowest <= highest <= 1
-        assert errored or lowest == highest
-    assert group.pass_hat(k)[0] <= group.pass_at(k)[0]
