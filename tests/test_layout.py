@@ -17,7 +17,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("judges", "pipeline", "prompts", "configs")
-HEAVY = {"aiohttp", "diskcache", "litellm", "openai", "tenacity"}
+HEAVY = {"aiohttp", "diskcache", "jinja2", "litellm", "openai", "starlette", "tenacity", "uvicorn"}
 LOCKS = ("build", "run", "dev")
 
 

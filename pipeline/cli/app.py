@@ -19,6 +19,7 @@ from adjudge.pipeline.cli.options import (
     Cache,
     Confidence,
     Home,
+    Html,
     Junit,
     MaxCalls,
     MaxCost,
@@ -103,6 +104,7 @@ def run(
     ] = False,
     as_json: AsJson = False,
     junit: Junit = None,
+    html: Html = None,
     quiet: Quiet = False,
 ) -> None:
     """Grade the conversations of a suite.
@@ -124,12 +126,19 @@ def run(
         refresh=refresh,
     )
     settings = cli_run.Settings(
-        home=out, cache=cache or out / "cache", offline=offline, refresh=refresh, quiet=quiet, as_json=as_json
+        home=out,
+        cache=cache or out / "cache",
+        offline=offline,
+        refresh=refresh,
+        quiet=quiet,
+        as_json=as_json,
+        junit=junit,
+        html=html,
     )
     if dry_run:
         cli_run.dry_run(suite, conversations, overrides, settings)
         return
-    raise typer.Exit(cli_run.run(suite, conversations, overrides, settings, junit))
+    raise typer.Exit(cli_run.run(suite, conversations, overrides, settings))
 
 
 @app.command()
@@ -143,15 +152,23 @@ def resume(
     max_cost: MaxCost = None,
     as_json: AsJson = False,
     junit: Junit = None,
+    html: Html = None,
     quiet: Quiet = False,
 ) -> None:
     """Go on with a run under its plan: judge what is missing or errored."""
     from adjudge.pipeline.cli import run as cli_run
 
     settings = cli_run.Settings(
-        home=out, cache=cache or out / "cache", offline=offline, refresh=False, quiet=quiet, as_json=as_json
+        home=out,
+        cache=cache or out / "cache",
+        offline=offline,
+        refresh=False,
+        quiet=quiet,
+        as_json=as_json,
+        junit=junit,
+        html=html,
     )
-    raise typer.Exit(cli_run.resume(run, settings, max_calls, max_cost, junit))
+    raise typer.Exit(cli_run.resume(run, settings, max_calls, max_cost))
 
 
 @app.command()
@@ -194,6 +211,37 @@ def whatif(
 
 
 @app.command()
+def review(
+    run: RunName = "latest",
+    *,
+    labels: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", envvar="ADJUDGE_LABELS", help="[default: OUT/labels.jsonl]"),
+    ] = None,
+    reviewer: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", envvar="ADJUDGE_REVIEWER", help="Who labels. [default: your user name]"),
+    ] = None,
+    blind: Annotated[
+        bool, typer.Option("--blind", help="Hide what the judge said of a statement until you labelled it.")
+    ] = False,
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="0 takes a free one.")] = 0,
+    browse: Annotated[
+        bool | None, typer.Option("--open/--no-open", help="Open a browser. [default: on a terminal]")
+    ] = None,
+    out: Home = DEFAULT_HOME,
+) -> None:
+    """Read a run in a browser, conversation by conversation, and label its verdicts.
+
+    Serves this machine alone, at an address with a secret in it, until Ctrl-C.
+    """
+    from adjudge.pipeline.cli import review as cli_review
+
+    how = cli_review.Reviewing(labels=labels, reviewer=reviewer, blind=blind, port=port, browse=browse)
+    cli_review.review(run, out, how)
+
+
+@app.command()
 def rollouts(
     run: RunName = "latest",
     *,
@@ -212,7 +260,7 @@ def export(
     run: RunName = "latest",
     *,
     form: Annotated[
-        Literal["result-json", "jsonl", "csv", "junit", "markdown"],
+        Literal["result-json", "jsonl", "csv", "junit", "html", "markdown"],
         typer.Option("--format", "-f", help="result-json writes one file per conversation and grader."),
     ] = "jsonl",
     to: Annotated[

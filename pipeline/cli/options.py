@@ -24,6 +24,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON,
 Junit = Annotated[
     Path | None, typer.Option(metavar="FILE", envvar="ADJUDGE_JUNIT", help="Also write JUnit XML there.")
 ]
+Html = Annotated[
+    Path | None, typer.Option(metavar="FILE", envvar="ADJUDGE_HTML", help="Also write the review page there.")
+]
 MaxCalls = Annotated[
     int | None, typer.Option(metavar="N", min=0, envvar="ADJUDGE_MAX_CALLS", help="Hard cap on calls.")
 ]

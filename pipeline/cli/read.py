@@ -136,9 +136,9 @@ def concluded(run: Run) -> Run:
     return run
 
 
-def write_junit_file(run: Run, path: Path) -> None:
-    """Write the run's JUnit report to `path`, whole or not at all."""
-    export(str(run.path), "junit", path, None, None, run.path.parent.parent)
+def write_report(run: Run, form: str, path: Path) -> None:
+    """Write the run in another shape to `path`, whole or not at all."""
+    export(str(run.path), form, path, None, None, run.path.parent.parent)
 
 
 def doctor(home: Path, cache: Path) -> int:
@@ -164,6 +164,10 @@ def _write(run: Run, form: str, stream: TextIO) -> None:
         from adjudge.pipeline.reports.junit import write_junit
 
         write_junit(run.results(), stream, name=run.plan().head.suite)
+    elif form == "html":
+        from adjudge.pipeline.review.page import write_html
+
+        write_html(run, stream)
     else:
         from adjudge.pipeline.reports.markdown import write_markdown
 

@@ -23,7 +23,7 @@ from adjudge.pipeline.suite.load import Budget, load_suite
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Where things live and how much is said."""
+    """Where things live, how much is said, and what is written besides."""
 
     home: Path
     cache: Path
@@ -31,6 +31,8 @@ class Settings:
     refresh: bool
     quiet: bool
     as_json: bool
+    junit: Path | None
+    html: Path | None
 
     @property
     def lookup(self) -> Lookup:
@@ -43,7 +45,6 @@ def run(
     conversations: Sequence[Path] | None,
     overrides: Overrides,
     settings: Settings,
-    junit: Path | None,
 ) -> int:
     """Plan a run of `suite`, carry it out and report it. Returns the exit code.
 
@@ -53,12 +54,10 @@ def run(
     started = plan_run(load_suite(suite, conversations=conversations), settings.home, overrides)
     with on_trial(started):
         summary = _carry_out(started, settings)
-    return _report(started, summary, settings, junit)
+    return _report(started, summary, settings)
 
 
-def resume(
-    reference: str, settings: Settings, max_calls: int | None, max_cost_usd: float | None, junit: Path | None
-) -> int:
+def resume(reference: str, settings: Settings, max_calls: int | None, max_cost_usd: float | None) -> int:
     """Go on with a run under its plan. Returns the exit code.
 
     Raises:
@@ -66,7 +65,7 @@ def resume(
     """
     caps = Budget(max_calls=max_calls, max_cost_usd=max_cost_usd)
     run = find_run(reference, settings.home)
-    return _report(run, _carry_out(run, settings, caps), settings, junit)
+    return _report(run, _carry_out(run, settings, caps), settings)
 
 
 def dry_run(
@@ -97,15 +96,16 @@ def _carry_out(run: Run, settings: Settings, caps: Budget | None = None) -> Summ
     return asyncio.run(carry_out(run, plan, settings.lookup, watch, caps=caps, warn=_warn))
 
 
-def _report(run: Run, summary: SummaryRow, settings: Settings, junit: Path | None) -> int:
+def _report(run: Run, summary: SummaryRow, settings: Settings) -> int:
     if settings.as_json:
         sys.stdout.write(json_text(summary))
     elif not settings.quiet:
         _print(run, summary)
-    if junit is not None:
-        from adjudge.pipeline.cli.read import write_junit_file
+    for form, file in (("junit", settings.junit), ("html", settings.html)):
+        if file is not None:
+            from adjudge.pipeline.cli.read import write_report
 
-        write_junit_file(run, junit)
+            write_report(run, form, file)
     return summary["exit_code"]
 
 

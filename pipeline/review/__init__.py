@@ -1,0 +1,1 @@
+"""The review page: a run to read conversation by conversation, and to label, in a browser."""
