@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 MediaKind = Literal["image", "audio", "file"]
@@ -34,7 +34,7 @@ class Media:
     turn: int
     number: int
     media_type: str
-    data: str
+    data: str = field(repr=False)
     digest: str
 
     @property

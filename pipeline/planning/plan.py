@@ -251,9 +251,7 @@ class Plan:
             rows_at = file.tell()
         try:
             values = orjson.loads(front.rstrip().removesuffix(b",") + b"}")
-            tail = Tail.model_validate(
-                {name: values.pop(name) for name in Tail.model_fields if name in values}
-            )
+            tail = Tail.model_validate({name: values.pop(name) for name in Tail.model_fields})
             head = PlanHead.model_validate(values)
         except ValidationError as error:
             raise StorageError(f"{str(path)!r} is not a plan this version reads: {_first(error)}") from None

@@ -35,3 +35,20 @@ async def test_an_attempt_has_one_request_on_the_wire_whatever_the_client_wants(
         assert server.count == 1
     assert relay.response is not None
     assert relay.response.status == 503
+
+
+@pytest.mark.parametrize(
+    ("body", "sent"), [(b'{"data":"UElD"}', 1), (b'{"data":""}', 0)], ids=["whole", "dropped"]
+)
+async def test_a_request_that_lacks_what_it_must_carry_is_refused_and_not_sent(
+    body: bytes, sent: int
+) -> None:
+    async with FaultServer(Reply(body=b"{}")) as server, Transport() as transport:
+        relay = Relay(transport, [b"UElD"])
+        async with httpx.AsyncClient(transport=relay) as client:
+            await client.post(server.url, content=body)
+
+        assert server.count == sent
+    assert relay.response is not None
+    assert relay.response.status == (200 if sent else 400)
+    assert (b"litellm sends no such image" in relay.response.body) is not bool(sent)
