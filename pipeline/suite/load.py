@@ -175,20 +175,19 @@ def _conversation_files(
 ) -> list[ConversationFile]:
     if instead is not None:
         try:
-            return _each_once(ConversationFiles(path=str(name)) for name in instead)
+            return _each_once(Path(), ((str(name), "auto") for name in instead))
         except MissingFileError as missing:
             raise UsageError(f"conversations: {missing}") from None
-    return _each_once(suite.conversations, base)
+    return _each_once(base, ((entry.path, entry.format) for entry in suite.conversations))
 
 
-def _each_once(entries: Iterable[ConversationFiles], base: Path | None = None) -> list[ConversationFile]:
+def _each_once(base: Path, named: Iterable[tuple[str, str]]) -> list[ConversationFile]:
+    """The files of names or globs, each with its format, in their order; of one named twice the first counts."""
     files: dict[Path, ConversationFile] = {}
-    for entry in entries:
-        folder = base or Path()
-        glob = "" if (folder / entry.path).is_file() else entry.path
-        for file in matching(folder, entry.path):
-            found = ConversationFile(path=file, format=entry.format, glob=glob)
-            files.setdefault(file.resolve(), found)
+    for name, form in named:
+        glob = "" if (base / name).is_file() else name
+        for file in matching(base, name):
+            files.setdefault(file.resolve(), ConversationFile(path=file, format=form, glob=glob))
     return list(files.values())
 
 
