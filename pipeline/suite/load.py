@@ -182,7 +182,7 @@ def _conversation_files(
 
 
 def _each_once(base: Path, named: Iterable[tuple[str, str]]) -> list[ConversationFile]:
-    """The files of names or globs, each with its format, in their order; of one named twice the first counts."""
+    """The files of names or globs, in order, each with its format; of one named twice the first counts."""
     files: dict[Path, ConversationFile] = {}
     for name, form in named:
         glob = "" if (base / name).is_file() else name
