@@ -227,7 +227,7 @@ def review(
     ] = False,
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="0 takes a free one.")] = 0,
     browse: Annotated[
-        bool | None, typer.Option("--open/--no-open", help="Open a browser. [default: on a terminal]")
+        bool | None, typer.Option("--open/--no-open", help="Open a browser. [default: on a desktop]")
     ] = None,
     out: Home = DEFAULT_HOME,
 ) -> None:

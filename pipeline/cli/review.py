@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import getpass
+import os
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.cli.read import concluded
@@ -23,7 +25,7 @@ class Reviewing:
         reviewer: who labels; None or empty is the name this user has here.
         blind: whether what the judge said is hidden until the reviewer has decided.
         port: where to listen on 127.0.0.1; 0 takes a free port.
-        browse: whether to open a browser; None does where there is a terminal.
+        browse: whether to open a browser; None does at the terminal of a desktop.
     """
 
     labels: Path | None
@@ -55,12 +57,19 @@ def review(reference: str, home: Path, how: Reviewing) -> None:
             sys.stdout.write(f"Run {visible(run.id)} is at {address}\n")
             sys.stdout.write(f"Labels go to {visible(str(labelling.path))}. Ctrl-C ends.\n")
             sys.stdout.flush()
-            if sys.stdout.isatty() if how.browse is None else how.browse:
+            if _at_a_desktop() if how.browse is None else how.browse:
                 import webbrowser
 
-                webbrowser.open(address)
+                # A browser that runs in the terminal returns only when it ends.
+                Thread(target=webbrowser.open, args=[address], daemon=True).start()
 
         serve(served, f"Run {run.id}", listening, ready)
+
+
+def _at_a_desktop() -> bool:
+    """Whether somebody sits at this terminal who can see another window."""
+    windows = sys.platform == "darwin" or bool({"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys())
+    return sys.stdout.isatty() and windows
 
 
 def _user() -> str:

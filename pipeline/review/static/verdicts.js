@@ -133,7 +133,8 @@ function tally(rows) {
 
 function provenance(row) {
   const { input_tokens: input, output_tokens: output } = row.usage;
-  const said = [row.source ?? (row.error ? "no answer" : "mixed sources"), row.judge, row.model];
+  const source = row.source === "cache" ? "cached" : row.source;
+  const said = [source ?? (row.error ? "no answer" : "mixed sources"), row.judge, row.model];
   if (row.served_model && !row.model.endsWith(row.served_model)) said.push(`served by ${row.served_model}`);
   said.push(counted(row.attempts, "attempt"));
   if (input !== null || output !== null) said.push(`${input ?? "?"} + ${output ?? "?"} tokens`);
