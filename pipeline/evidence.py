@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, Literal
 
 from pydantic import JsonValue
@@ -16,7 +14,7 @@ from adjudge.judges.media import MEDIA_KINDS, Media, MediaKind
 from adjudge.judges.prompt import json_line
 from adjudge.judges.request import Evidence, digest
 from adjudge.pipeline.conversation import Conversation, Message, Part
-from adjudge.pipeline.media import LARGEST_IN_ALL, Embedded, embedded
+from adjudge.pipeline.media import Passing
 from adjudge.pipeline.plain import strings
 
 _REASONING = frozenset({"reasoning", "thinking", "redacted_thinking"})
@@ -81,7 +79,7 @@ def render(
     shown = conversation.shown
     turns = tuple([rendering.turn(number, message) for number, message in enumerate(shown, 1)])
     left_out = rendering.summary()
-    media = tuple(rendering.media)
+    media = rendering.media
     lines = [json_line({**_header(conversation, rendering.options, left_out), **media_header(media)})]
     lines += [turn[0] for turn in turns]
     if conversation.agent_output is not None and conversation.agent_output != _last_words(shown):
@@ -147,10 +145,13 @@ class _Rendering:
 
     def __init__(self, options: EvidenceOptions, takes: Collection[MediaKind]) -> None:
         self.options = options
-        self.media: list[Media] = []
-        self._takes = takes
-        self._bytes = 0
+        self._passing = Passing(takes)
         self._left_out: dict[tuple[str, str], list[tuple[int, int]]] = {}
+
+    @property
+    def media(self) -> tuple[Media, ...]:
+        """The media passed on with the turns so far."""
+        return tuple(self._passing.media)
 
     def turn(self, number: int, message: Message) -> tuple[str, ...]:
         """The line of one turn, then the unescaped strings in it."""
@@ -236,34 +237,15 @@ class _Rendering:
 
     def _passed(self, number: int, part: Part) -> dict[str, Any]:
         """The placeholder of a part, with the label of the media passed on for it, or why there is none."""
-        found, named = embedded(part), _placeholder(part)
-        if found is None:
-            if not part.text:
-                self._leave_out(f"{part.type} part", "not text, so only named", number)
-            return named
-        why = found if isinstance(found, str) else self._refused(found)
-        if why is not None or isinstance(found, str):
-            self._leave_out(f"{part.type} part", f"not shown: {why}", number)
-            return {**named, "not_shown": why}
-        before = sum(1 for media in self.media if media.turn == number and media.kind == found.kind)
-        media = Media(
-            kind=found.kind,
-            turn=number,
-            number=before + 1,
-            media_type=found.media_type,
-            data=b64encode(found.content).decode(),
-            digest=sha256(found.content).hexdigest(),
-        )
-        self.media.append(media)
-        self._bytes += len(found.content)
-        return {**named, "shown": media.label}
-
-    def _refused(self, found: Embedded) -> str | None:
-        if found.kind not in self._takes:
-            return f"the judge takes no {'audio' if found.kind == 'audio' else found.kind + 's'}"
-        if self._bytes + len(found.content) > LARGEST_IN_ALL:
-            return f"the conversation has more than {LARGEST_IN_ALL >> 20} MiB of media"
-        return None
+        found, named = self._passing.add(number, part), _placeholder(part)
+        if isinstance(found, Media):
+            return {**named, "shown": found.label}
+        if found is not None:
+            self._leave_out(f"{part.type} part", f"not shown: {found}", number)
+            return {**named, "not_shown": found}
+        if not part.text:
+            self._leave_out(f"{part.type} part", "not text, so only named", number)
+        return named
 
     def _cut(self, number: int, text: str, limit: int, line: dict[str, Any]) -> str:
         text = self._without_data(number, text)

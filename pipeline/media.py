@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 
-from adjudge.judges.media import MediaKind
+from adjudge.judges.media import Media, MediaKind
 from adjudge.pipeline.conversation import Part
 from adjudge.pipeline.plain import is_mapping
 
@@ -54,6 +55,46 @@ class Embedded:
     kind: MediaKind
     media_type: str
     content: bytes
+
+
+class Passing:
+    """The media of one conversation that is passed on to a judge.
+
+    Attributes:
+        media: what is passed on so far, in the order of the turns.
+    """
+
+    def __init__(self, takes: Collection[MediaKind]) -> None:
+        """For a judge that takes media of these kinds."""
+        self.media: list[Media] = []
+        self._takes = takes
+        self._bytes = 0
+
+    def add(self, turn: int, part: Part) -> Media | str | None:
+        """The media in a part of a turn; why none is passed on; None where the part is no media at all."""
+        found = embedded(part)
+        why = self._refused(found) if isinstance(found, Embedded) else found
+        if not isinstance(found, Embedded) or why is not None:
+            return why
+        before = sum(1 for media in self.media if media.turn == turn and media.kind == found.kind)
+        media = Media(
+            kind=found.kind,
+            turn=turn,
+            number=before + 1,
+            media_type=found.media_type,
+            data=base64.b64encode(found.content).decode(),
+            digest=sha256(found.content).hexdigest(),
+        )
+        self.media.append(media)
+        self._bytes += len(found.content)
+        return media
+
+    def _refused(self, found: Embedded) -> str | None:
+        if found.kind not in self._takes:
+            return f"the judge takes no {'audio' if found.kind == 'audio' else found.kind + 's'}"
+        if self._bytes + len(found.content) > LARGEST_IN_ALL:
+            return f"the conversation has more than {LARGEST_IN_ALL >> 20} MiB of media"
+        return None
 
 
 def embedded(part: Part) -> Embedded | str | None:
