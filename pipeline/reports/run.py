@@ -75,7 +75,7 @@ def look_at(rows: Iterable[ResultRow], listed: int = 5) -> str:
     if not found:
         return ""
     rest = f"  and {more} more\n" if more else ""
-    hint = "See one with `adjudge show RUN CONVERSATION`, all with `adjudge export RUN --format markdown`\n"
+    hint = "See one with `adjudge show RUN CONVERSATION`, all in a browser with `adjudge review RUN`\n"
     return "Not passed\n" + "".join(found) + rest + hint
 
 
