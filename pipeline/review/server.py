@@ -67,8 +67,13 @@ def listen(port: int) -> socket.socket:
 
 
 def serve(review: Review, title: str, listening: socket.socket, ready: Callable[[str], object]) -> None:
-    """Serve until interrupted. `ready` is told the address, which holds the secret that opens the page."""
+    """Serve until interrupted. Once it serves, `ready` is told the address, which holds the secret."""
     import uvicorn
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            ready(f"http://127.0.0.1:{port}/{token}/")  # from here on, an interrupt is heard
 
     port, token = listening.getsockname()[1], secrets.token_urlsafe(24)
     config = uvicorn.Config(
@@ -78,8 +83,7 @@ def serve(review: Review, title: str, listening: socket.socket, ready: Callable[
         lifespan="off",
         server_header=False,
     )
-    ready(f"http://127.0.0.1:{port}/{token}/")
-    uvicorn.Server(config).run(sockets=[listening])
+    Server(config).run(sockets=[listening])
 
 
 def review_app(review: Review, title: str) -> Starlette:
