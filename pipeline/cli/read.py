@@ -17,7 +17,7 @@ from adjudge.judges.failure import UsageError
 from adjudge.pipeline.aggregate import results_by_grader
 from adjudge.pipeline.display import json_text, visible, visible_json
 from adjudge.pipeline.files import storage, whole_file
-from adjudge.pipeline.grade import GradeRow, ResultRow
+from adjudge.pipeline.grade import GradeRow, ResultRow, SummaryRow
 from adjudge.pipeline.reports.result import result_json
 from adjudge.pipeline.rundir import RESULTS, Run, find_run
 
@@ -41,9 +41,7 @@ def show(reference: str, conversation: str | None, home: Path, *, as_json: bool)
 
         sys.stdout.write(conversation_text(row) + verdicts_text(row))
         return
-    summary = concluded(run).summary()
-    if summary is None:
-        raise UsageError(f"run {run.id!r} has no summary; `adjudge resume {run.id}` finishes it")
+    summary = _summary(concluded(run))
     if as_json:
         sys.stdout.write(json_text(summary))
         return
@@ -163,7 +161,7 @@ def _write(run: Run, form: str, stream: TextIO) -> None:
     elif form == "junit":
         from adjudge.pipeline.reports.junit import write_junit
 
-        write_junit(run.results(), stream, name=run.plan().head.suite)
+        write_junit(_summary(run), run.results(), stream, begun=run.plan().head.created)
     elif form == "html":
         from adjudge.pipeline.review.page import write_html
 
@@ -171,10 +169,7 @@ def _write(run: Run, form: str, stream: TextIO) -> None:
     else:
         from adjudge.pipeline.reports.markdown import write_markdown
 
-        summary = run.summary()
-        if summary is None:
-            raise UsageError(f"run {run.id!r} has no summary; `adjudge resume {run.id}` finishes it")
-        write_markdown(summary, run.results, stream)
+        write_markdown(_summary(run), run.results, stream)
 
 
 def _print_result(run: Run, grader: str | None, conversation: str | None) -> None:
@@ -228,3 +223,10 @@ def _one(run: Run, conversation: str) -> ResultRow:
         if row["conversation_id"] == conversation:
             return row
     raise UsageError(f"run {run.id!r} has no conversation {conversation!r}")
+
+
+def _summary(run: Run) -> SummaryRow:
+    summary = run.summary()
+    if summary is None:
+        raise UsageError(f"run {run.id!r} has no summary; `adjudge resume {run.id}` finishes it")
+    return summary
