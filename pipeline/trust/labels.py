@@ -66,7 +66,7 @@ def read_labels(paths: Iterable[Path]) -> Iterator[Label]:
             raise UsageError(f"labels {str(path)!r} can't be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
             raise UsageError(f"labels {str(path)!r} are not UTF-8: {error.reason}") from None
-        read = _json_lines if text.lstrip()[:1] in {"{", ""} else _table
+        read = _json_lines if text.lstrip()[:1] in {"{", "[", ""} else _table
         yield from read(path, text)
 
 

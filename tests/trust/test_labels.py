@@ -92,7 +92,7 @@ def test_a_table_is_read_like_json_lines(tmp_path: Path) -> None:
         ('{"conversation_id": "c", "statement": "s", "label": "yes"}', ":1", "'undecidable'"),
         ('\n{"conversation_id": "c", "statement": "s", "label": "met", "more": 1}', ":2", "more"),
         ("conversation_id,statement,label\nc,s,met\nc,s,perhaps\n", ":3", "label"),
-        ("[]", ":1", "conversation_id"),
+        ("[]", ":1", "must be a mapping"),
     ],
 )
 def test_a_line_that_is_no_label_is_named(tmp_path: Path, text: str, place: str, word: str) -> None:
