@@ -16,14 +16,22 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval:
         ValueError: `successes` is not within 0 and `n`, or `confidence` not within 0 and 1.
     """
     _check(successes, n, confidence)
-    if n == 0:
-        return 0.0, 1.0
+    return (0.0, 1.0) if n == 0 else wilson_at(successes / n, n, confidence)
+
+
+def wilson_at(rate: float, n: float, confidence: float = 0.95) -> Interval:
+    """Wilson's interval of a rate found among what is worth `n` independent ones; `n` need not be whole.
+
+    Args:
+        rate: in [0, 1].
+        n: above 0.
+        confidence: within 0 and 1.
+    """
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    rate = successes / n
     middle = rate + z * z / (2 * n)
     half = z * sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
     low, high = (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
-    return (0.0 if successes == 0 else low), (1.0 if successes == n else high)
+    return (0.0 if rate == 0 else low), (1.0 if rate == 1 else high)
 
 
 def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interval:
