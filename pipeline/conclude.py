@@ -193,6 +193,7 @@ class _Tally:
             not_gradable=self._ungradable,
             budget_exhausted=self._causes["budget_exhausted"],
             unreliable=tuple(unreliable(self._head, self._canaries, canaries)),
+            not_admitted=tuple(self._head.not_admitted),
         )
         policy, exit_code = decide(self._counts, facts, self._head.policy)
         return {

@@ -41,6 +41,7 @@ class Facts:
         not_gradable: failed or canceled conversations with any grader selected.
         budget_exhausted: grades, gating or not, that the budget stopped.
         unreliable: what speaks against a judge, in words: its canary did not come out as it must.
+        not_admitted: what speaks against a judge before it is asked: its agreement with people falls short.
     """
 
     passed: int = 0
@@ -50,6 +51,7 @@ class Facts:
     not_gradable: int = 0
     budget_exhausted: int = 0
     unreliable: tuple[str, ...] = ()
+    not_admitted: tuple[str, ...] = ()
 
     @property
     def planned(self) -> int:
@@ -68,7 +70,7 @@ def decide(counts: CountsRow, facts: Facts, policy: Tolerances) -> tuple[PolicyR
     | `min_pass_rate` not set: all must pass | `min_pass_rate: r`: r of the planned must pass | code |
     |---|---|---|
     | a gating grade failed | fewer would pass even if all that is not judged passed | 1, not met |
-    | a record is unreadable, evidence flagged incomplete or a judge unreliable | the same | 3, undecided |
+    | a record is unreadable, evidence incomplete, a judge unreliable or not admitted | same | 3, undecided |
     | no grade was planned at all | the same | 5, undecided |
     | more is not judged than `max_errored`, or than 0 | the same, but only where `max_errored` is set | 3 |
     | gating grades were planned and none was judged | fewer would pass if none of that passed | 3 |
@@ -124,7 +126,8 @@ class _Outcome:
         facts, counts = self.facts, self.counts
         if self._failed():
             return NOT_MET
-        if counts["unreadable"] or counts["evidence_incomplete"] or facts.unreliable:
+        doubted = facts.unreliable or facts.not_admitted
+        if counts["unreadable"] or counts["evidence_incomplete"] or doubted:
             return UNDECIDED
         if counts["grades"] == 0 and facts.planned == 0 and not facts.not_gradable:
             return NOTHING
@@ -158,6 +161,7 @@ class _Outcome:
             (counts["evidence_incomplete"], f"the evidence of {incomplete} is flagged incomplete"),
         ]
         judges = [f"judge_unreliable: {text}" for text in facts.unreliable]
+        judges += [f"judge_not_admitted: {text}" for text in facts.not_admitted]
         return [self._passed(), *(text for number, text in said if number), *judges, *self._tolerances()]
 
     def _passed(self) -> str:

@@ -13,6 +13,7 @@ import typer
 
 from adjudge.judges.failure import AdjudgeError, StorageError
 from adjudge.pipeline.cli import cache as cli_cache
+from adjudge.pipeline.cli import labels as cli_labels
 from adjudge.pipeline.cli.options import (
     DEFAULT_HOME,
     AsJson,
@@ -42,6 +43,7 @@ app = typer.Typer(
     "4 storage; 5 nothing to judge; 130/143 interrupted (resume).",
 )
 app.add_typer(cli_cache.app, name="cache")
+app.add_typer(cli_labels.app, name="labels")
 
 
 def _version(wanted: bool) -> None:
@@ -239,6 +241,59 @@ def review(
 
     how = cli_review.Reviewing(labels=labels, reviewer=reviewer, blind=blind, port=port, browse=browse)
     cli_review.review(run, out, how)
+
+
+@app.command()
+def agreement(
+    run: RunName = "latest",
+    *,
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Labels, JSON lines or CSV. Repeatable. [default: the suite's and OUT/labels.jsonl]",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="Also each grader, statement, judge, test or metadata.KEY."),
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="'kappa>=0.6'",
+            help="The lower end of a figure must reach this: accuracy, tpr, tnr, precision, npv, kappa, "
+            "decided, alpha. Repeatable. Exit code 1 if it doesn't, 3 if it can't be told.",
+        ),
+    ] = None,
+    confidence: Confidence = 0.95,
+    write: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write what a suite's `judges.NAME.admitted_by` reads."),
+    ] = None,
+    listed: Annotated[
+        int, typer.Option("--list", metavar="N", min=0, help="Disagreements to print at most.")
+    ] = 20,
+    out: Home = DEFAULT_HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Compare a run's judge with people: rates, kappa, the corrected share, each with its interval.
+
+    Labels come from `adjudge review`, or from files with conversation_id, statement and label
+    (met, not_met or undecidable) in each line.
+    """
+    from adjudge.pipeline.cli import agreement as cli_agreement
+
+    asked = cli_agreement.Asked(
+        labels=labels or [],
+        by=by,
+        required=require or [],
+        confidence=confidence,
+        write=write,
+        listed=listed,
+        as_json=as_json,
+    )
+    raise typer.Exit(cli_agreement.show_agreement(run, out, asked))
 
 
 @app.command()

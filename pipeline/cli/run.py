@@ -88,6 +88,8 @@ def dry_run(
 def _carry_out(run: Run, settings: Settings, caps: Budget | None = None) -> SummaryRow:
     plan = run.plan()
     _say_unreadable(plan)
+    for said in plan.head.not_admitted:
+        _warn(f"not admitted: {said}")
     total = plan.tail.conversation_count
 
     def watch(states: JudgeStates) -> Progress:

@@ -40,6 +40,7 @@ from adjudge.pipeline.readers.source import Unreadable
 from adjudge.pipeline.rundir import CONVERSATIONS, PLAN, Run, new_run_id, planning
 from adjudge.pipeline.suite.load import ChecksGrader, JudgeSpec, StatementsGrader, Suite
 from adjudge.pipeline.trust.labels import read_labels
+from adjudge.pipeline.trust.requirement import Requirement
 
 PACKAGES = ("adjudge", "litellm", "pydantic", "tenacity", "diskcache", "aiohttp")
 LISTED_UNREADABLE = 1000
@@ -182,6 +183,7 @@ def plan_head(suite: Suite, run_id: str, overrides: Overrides) -> PlanHead:
         budget=suite.budget.model_copy(update={k: v for k, v in budget.items() if v is not None}),
         recorded=[_planned_file(path) for path in suite.recorded_files],
         labels=[_planned_file(path) for path in suite.label_files],
+        not_admitted=list(_not_admitted(suite, judges, graders)),
         packages=_packages(),
         refresh=overrides.refresh,
     )
@@ -404,6 +406,28 @@ def _with_media(judges: Mapping[str, JudgeSpec]) -> dict[str, JudgeSpec]:
         name: spec.model_copy(update={"media": known[name]}) if name in known else spec
         for name, spec in judges.items()
     }
+
+
+def _not_admitted(
+    suite: Suite, judges: Mapping[str, JudgeSpec], graders: Sequence[PlannedGrader]
+) -> Iterator[str]:
+    """What speaks against the judges that are asked and have to be admitted, in words."""
+    for name, spec in judges.items():
+        asking = [grader for grader in graders if name in grader.judges]
+        if spec.admitted_by is None or not asking:
+            continue
+        from adjudge.pipeline.trust.admission import identity, not_admitted, read_record
+
+        path = suite.resolve(spec.admitted_by)
+        if not path.exists():
+            yield (
+                f"judge {name!r}: there is no {spec.admitted_by!r} yet; label verdicts of this run, then "
+                f"`adjudge agreement RUN --labels FILE --write {spec.admitted_by}`"
+            )
+            continue
+        required = [Requirement.parse(text) for text in spec.admitted_if]
+        for said in not_admitted(name, identity(spec, asking), read_record(path), required):
+            yield f"judge {name!r}: {said}"
 
 
 def _version(what: dict[str, Any]) -> str:

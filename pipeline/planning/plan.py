@@ -135,7 +135,10 @@ class PlannedConversation(_Frozen):
 
 
 class PlanHead(_Frozen):
-    """Everything of a plan but its conversations."""
+    """Everything of a plan but its conversations.
+
+    `not_admitted` says what speaks against judges that the suite wants admitted (`judges.NAME.admitted_by`).
+    """
 
     format: Literal["adjudge-plan/1"] = PLAN_FORMAT
     run_id: str
@@ -153,6 +156,7 @@ class PlanHead(_Frozen):
     budget: Budget
     recorded: list[PlannedFile]
     labels: list[PlannedFile]
+    not_admitted: list[str] = Field(default_factory=list[str])
     packages: dict[str, str]
     refresh: bool = False
 

@@ -11,6 +11,7 @@ from adjudge.judges.media import MediaKind
 from adjudge.judges.request import Calls, Output
 from adjudge.pipeline.conversation import Overflow, StatementSpec
 from adjudge.pipeline.plain import kind_of
+from adjudge.pipeline.trust.requirement import Requirement
 
 
 class _Spec(BaseModel):
@@ -54,6 +55,11 @@ def _worded(statement: StatementSpec) -> StatementSpec:
 
 def _named_path(value: object) -> object:
     return {"path": value} if isinstance(value, str) else value
+
+
+def _requirement(text: str) -> str:
+    Requirement.parse(text)
+    return text
 
 
 Text = Annotated[str, AfterValidator(_not_blank)]
@@ -136,6 +142,17 @@ class JudgeSpec(_Spec):
             "leaves the run undecided: judge_unreliable."
         ),
     ] = Field(default_factory=list[Canary])
+    admitted_by: Annotated[
+        Name | None,
+        Field(
+            description="What `adjudge agreement --write` wrote. Where it falls short of `admitted_if`, or "
+            "the judge is another one now, the run is undecided: judge_not_admitted."
+        ),
+    ] = None
+    admitted_if: Annotated[
+        list[Annotated[str, AfterValidator(_requirement)]],
+        Field(min_length=1, description="What the lower ends of its agreement with people must reach."),
+    ] = Field(default_factory=lambda: ["kappa>=0.6"])
 
 
 class _Grader(_Spec):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from adjudge.pipeline.display import visible
+from adjudge.pipeline.grade import ResultRow
 from adjudge.pipeline.planning.plan import Plan
 from adjudge.pipeline.rundir import Run
-from adjudge.pipeline.trust.agreement import (
-    agreement,
-    agreement_text,
-    quotes,
-    quotes_text,
-    sources,
-)
 from adjudge.pipeline.trust.labels import read_labels
+from adjudge.pipeline.trust.quotes import Quotes, quotes, statements
 
 
 def trust_text(run: Run, plan: Plan) -> str:
@@ -34,6 +31,29 @@ def trust_text(run: Run, plan: Plan) -> str:
             "  or any OpenAI-compatible server with --judge openai/MODEL --api-base URL.\n\n"
         )
     if plan.head.labels:
-        labels = read_labels(Path(file.path) for file in plan.head.labels)
-        said += agreement_text(agreement(run.results(), labels)) + "\n"
+        from adjudge.pipeline.reports.agreement import short_text
+        from adjudge.pipeline.trust.agreement import agreement
+        from adjudge.pipeline.trust.matching import Labels, judged
+
+        labels = Labels.of(read_labels(Path(file.path) for file in plan.head.labels))
+        evidence = (planned.evidence for planned in plan.conversations())
+        found = agreement(judged(zip(run.results(), evidence, strict=False), labels))
+        said += short_text(found, 0.95) + "\n"
     return said + quotes_text(quotes(run.results()))
+
+
+def sources(rows: Iterable[ResultRow]) -> Counter[str]:
+    """How many statements were decided by live calls, the cache and recordings."""
+    return Counter(statement["source"] for _, _, statement in statements(rows) if statement["source"])
+
+
+def quotes_text(found: Quotes, listed: int = 5) -> str:
+    """Unverified quotes in words; ends in a newline."""
+    lines = [f"  {len(found.missing)} of {found.cited} quotes were not found in the turn they name"]
+    lines += [
+        f"    {visible(conversation)} {visible(statement)}, turn {turn}: {visible(quote)[:90]!r}"
+        for conversation, statement, turn, quote in found.missing[:listed]
+    ]
+    if len(found.missing) > listed:
+        lines.append(f"    and {len(found.missing) - listed} more")
+    return "\n".join(lines) + "\n"

@@ -66,19 +66,12 @@ class Clustered:
 
     def rate(self, successes: set[Pair], among: set[Pair], confidence: float) -> Figure:
         """Share of `successes` among the pairs in `among`, with Wilson's interval at its effective size."""
-        table = self.table
-        n, hits = sum(table[pair] for pair in among), sum(table[pair] for pair in successes)
-        if n == 0:
-            return Figure(value=None, n=0, interval=None, effective=0.0)
-        share = Fraction(hits, n)
-        residuals = [
-            sum(float((pair in successes) - share) for pair in pairs if pair in among)
-            for pairs in self.clusters.values()
-            if any(pair in among for pair in pairs)
-        ]
-        effective = effective_size(n, float(share), residuals)
-        return Figure(
-            value=share, n=n, interval=wilson_at(float(share), effective, confidence), effective=effective
+        return proportion(
+            (
+                (sum(pair in successes for pair in pairs), sum(pair in among for pair in pairs))
+                for pairs in self.clusters.values()
+            ),
+            confidence,
         )
 
     def kappa(self, confidence: float) -> Figure:
@@ -119,6 +112,23 @@ ZERO = Fraction(0)
 WORDS: tuple[Binary, Binary] = ("met", "not_met")
 EVERY: set[Pair] = {(said, decided) for said in WORDS for decided in WORDS}
 AGREED: set[Pair] = {("met", "met"), ("not_met", "not_met")}
+
+
+def proportion(clusters: Iterable[tuple[int, int]], confidence: float) -> Figure:
+    """A proportion with Wilson's interval at its effective size.
+
+    Args:
+        clusters: by conversation, how many hits there are among how many statements.
+        confidence: within 0 and 1.
+    """
+    counted = [(hits, of) for hits, of in clusters if of]
+    n = sum(of for _, of in counted)
+    if n == 0:
+        return Figure(value=None, n=0, interval=None, effective=0.0)
+    found = Fraction(sum(hits for hits, _ in counted), n)
+    rate = float(found)
+    effective = effective_size(n, rate, [hits - rate * of for hits, of in counted])
+    return Figure(value=found, n=n, interval=wilson_at(rate, effective, confidence), effective=effective)
 
 
 def rates(pairs: Clustered, confidence: float) -> dict[str, Figure]:

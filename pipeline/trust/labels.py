@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import fcntl
 import os
+import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TextIO
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -16,6 +17,13 @@ from adjudge.pipeline.explain import findings
 from adjudge.pipeline.files import storage
 
 Opinion = Literal["met", "not_met", "undecidable"]
+
+WORDS: dict[str, Opinion] = {
+    **dict.fromkeys(("true", "yes", "1", "pass", "passed"), "met"),
+    **dict.fromkeys(("false", "no", "0", "fail", "failed", "not met"), "not_met"),
+    **dict.fromkeys(("unknown", "unsure", "n/a"), "undecidable"),
+}
+"""What tables say for a label, too."""
 
 
 class Label(BaseModel):
@@ -77,7 +85,12 @@ def latest(labels: Iterable[Label]) -> list[Label]:
 
 
 def append_label(path: Path, label: Label) -> None:
-    """Add a label to a file of JSON lines; it is on the disk when this returns. One writer at a time.
+    """Add one label to a file: see `append_labels`."""
+    append_labels(path, [label])
+
+
+def append_labels(path: Path, labels: Iterable[Label]) -> None:
+    """Add labels to a file of JSON lines; they are on the disk when this returns. One writer at a time.
 
     What a kill left half-written at the end of the file is cut off first.
 
@@ -85,6 +98,7 @@ def append_label(path: Path, label: Label) -> None:
         UsageError: if the file is a table; convert it to JSON lines first.
         StorageError: if it can't be written.
     """
+    lines = b"".join(label.model_dump_json(exclude_defaults=True).encode() + b"\n" for label in labels)
     with storage(path, "write"):
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
@@ -101,8 +115,20 @@ def append_label(path: Path, label: Label) -> None:
                 start = b"\n"
             elif last:
                 file.truncate(len(before) - len(last))
-            file.write(start + label.model_dump_json(exclude_defaults=True).encode() + b"\n")
+            file.write(start + lines)
             os.fsync(file.fileno())
+
+
+def write_table(labels: Iterable[Label], stream: TextIO) -> None:
+    """Write labels as CSV that `read_labels` reads back as they were.
+
+    An apostrophe keeps a spreadsheet from running text as a formula; reading takes it off.
+    """
+    table = csv.DictWriter(stream, list(Label.model_fields), lineterminator="\n")
+    table.writeheader()
+    for label in labels:
+        values = label.model_dump()
+        table.writerow({name: _guarded(value) for name, value in values.items()})
 
 
 def _json_lines(path: Path, text: str) -> Iterator[Label]:
@@ -124,7 +150,9 @@ def _table(path: Path, text: str) -> Iterator[Label]:
                 f"{', '.join(sorted(absent))} missing"
             )
         for row in lines:
-            values = {name: value for name, value in row.items() if value not in ("", None)}
+            values = {name: _bare(value) for name, value in row.items() if value not in ("", None)}
+            word = str(values.get("label", "")).strip().lower()
+            values["label"] = WORDS.get(word, word)
             blind = str(values.pop("blind", "")).lower() in {"true", "1", "yes"}
             try:
                 yield Label.model_validate({**values, "blind": blind})
@@ -137,6 +165,20 @@ def _table(path: Path, text: str) -> Iterator[Label]:
 def _unreadable(path: Path, number: int, error: ValidationError) -> UsageError:
     wrong = "; ".join(str(finding) for finding in findings(error, Label))
     return UsageError(f"{path}:{number}: {wrong}")
+
+
+def _guarded(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and _runs(value) else value
+
+
+def _bare(value: object) -> object:
+    return value[1:] if isinstance(value, str) and value[:1] == "'" and _runs(value) else value
+
+
+def _runs(text: str) -> bool:
+    """Whether a spreadsheet would run `text`, or what stands behind its apostrophes, as a formula."""
+    first = unicodedata.normalize("NFKC", text.lstrip("'"))[:1]
+    return first in {"=", "+", "-", "@", "\t", "\r"}
 
 
 def _is_label(line: bytes) -> bool:

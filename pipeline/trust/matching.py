@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from adjudge.pipeline.grade import ResultRow, StatementRow
+from adjudge.pipeline.grade import ResultRow, StatementRow, VoteRow
 from adjudge.pipeline.trust.labels import Label, Opinion
 
 Binary = Literal["met", "not_met"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What one judge said of one statement.
+
+    Attributes:
+        judge: its name; empty where a panel decided.
+        decision: None where there is none to compare: see `cause`.
+        cause: why there is none: an error cause, or `undetermined`.
+    """
+
+    judge: str
+    decision: Binary | None
+    cause: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One statement about one conversation, as the judge decided it and people did.
+    """One statement about one conversation, as it was decided and as people see it.
 
     Attributes:
         place: grader and statement id, such as `service s2`.
         statement: its text.
-        judge: name of the judge; empty where a panel decided.
         test: the conversation's test.
-        decision: the judge's, or None where there is none to compare: see `cause`.
-        cause: why there is none: an error cause, or `undetermined`.
+        answer: what the run counts: the judge's answer, or the panel's.
+        votes: each answer behind it; the one answer where one judge was asked once.
         rationale: the judge's.
         labels: the last word of each reviewer.
     """
@@ -32,10 +46,9 @@ class Judged:
     grader: str
     place: str
     statement: str
-    judge: str
     test: str | None
-    decision: Binary | None
-    cause: str | None
+    answer: Answer
+    votes: tuple[Answer, ...]
     rationale: str | None
     labels: tuple[Label, ...] = ()
 
@@ -47,14 +60,6 @@ class Judged:
         words: Counter[Opinion] = Counter(label.label for label in self.labels)
         ((word, votes),) = words.most_common(1)
         return word if 2 * votes > len(self.labels) else "undecidable"
-
-    @property
-    def pair(self) -> tuple[Binary, Binary] | None:
-        """(people's, judge's), where both decided."""
-        said = self.opinion
-        if said is None or said == "undecidable" or self.decision is None:
-            return None
-        return said, self.decision
 
 
 @dataclass(slots=True)
@@ -74,6 +79,8 @@ class Labels:
         default_factory=dict[tuple[str, str], list[tuple[int, Label]]]
     )
     _waiting: dict[int, Label] = field(default_factory=dict[int, Label])
+    _labelled: set[str] = field(default_factory=set[str])
+    _evidence: dict[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
     def of(cls, labels: Iterable[Label]) -> Labels:
@@ -83,8 +90,14 @@ class Labels:
         for number, label in enumerate(last.values()):
             made._by_place.setdefault((label.place[0], label.statement), []).append((number, label))
             made._waiting[number] = label
+            made._labelled.add(label.conversation_id)
         made.given = len(last)
         return made
+
+    def meet(self, conversation_id: str, evidence: str) -> None:
+        """Take note of a conversation of the run and of the digest of its evidence."""
+        if conversation_id in self._labelled:
+            self._evidence[conversation_id] = evidence
 
     def about(self, conversation_id: str, evidence: str, grader: str, statement: str) -> tuple[Label, ...]:
         """The last word of each reviewer about one statement; one for its grader goes first."""
@@ -99,51 +112,51 @@ class Labels:
             self._waiting.pop(number, None)
         return tuple({label.reviewer: label for _, _, label in near}.values())
 
-    def settle(self, evidence: Mapping[str, str]) -> None:
-        """Count what no statement of the run asked for. `evidence` has the digest of each conversation."""
+    def settle(self) -> None:
+        """Count what no statement of the run asked for."""
         for label in self._waiting.values():
-            known = evidence.get(label.conversation_id)
-            if label.evidence is not None and known is not None and known != label.evidence:
+            known = self._evidence.get(label.conversation_id)
+            if label.evidence is not None and known and known != label.evidence:
                 self.stale += 1
             else:
                 self.unused += 1
         self._waiting.clear()
 
 
-def judged(rows: Iterable[ResultRow], evidence: Mapping[str, str], labels: Labels) -> Iterator[Judged]:
-    """Every statement of `rows` with the labels that fit it.
+def judged(rows: Iterable[tuple[ResultRow, str]], labels: Labels) -> Iterator[Judged]:
+    """Every statement of a run with the labels that fit it.
 
     Args:
-        rows: a run's results.
-        evidence: by conversation id, the digest of its evidence; empty where labels know none.
+        rows: the run's results, each with the digest of its conversation's evidence.
         labels: what people said; it is settled when all rows were seen.
     """
-    for row in rows:
-        digest = evidence.get(row["conversation_id"], "")
+    for row, evidence in rows:
+        labels.meet(row["conversation_id"], evidence)
         for grade in row["grades"]:
             for statement in grade.get("statements", []):
-                decision, cause = _decided(statement)
+                answer = _answer(statement.get("judge", ""), statement)
+                votes = tuple(_answer(vote["judge"], vote) for vote in statement.get("votes", []))
                 yield Judged(
                     conversation_id=row["conversation_id"],
                     grader=grade["grader"],
                     place=f"{grade['grader']} {statement['id']}",
                     statement=statement["text"],
-                    judge=statement.get("judge", ""),
                     test=row.get("test"),
-                    decision=decision,
-                    cause=cause,
+                    answer=answer,
+                    votes=votes or (answer,),
                     rationale=statement.get("rationale"),
-                    labels=labels.about(row["conversation_id"], digest, grade["grader"], statement["text"]),
+                    labels=labels.about(row["conversation_id"], evidence, grade["grader"], statement["text"]),
                 )
-    labels.settle(evidence)
+    labels.settle()
 
 
-def _decided(statement: StatementRow) -> tuple[Binary | None, str | None]:
+def _answer(judge: str, row: StatementRow | VoteRow) -> Answer:
     """A decision to compare, or why there is none. What a grader makes of `undetermined` is no decision."""
-    if statement["error"] is not None:
-        return None, statement["error"]["cause"]
-    match statement["decision"]:
+    error = row["error"]
+    if error is not None:
+        return Answer(judge=judge, decision=None, cause=error["cause"])
+    match row["decision"]:
         case "met" | "not_met" as decision:
-            return decision, None
+            return Answer(judge=judge, decision=decision, cause=None)
         case _:
-            return None, "undetermined"
+            return Answer(judge=judge, decision=None, cause="undetermined")

@@ -1,0 +1,32 @@
+"""Quotes beside their turns, and where verdicts came from."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from adjudge.pipeline.grade import ResultRow
+from adjudge.pipeline.trust.closing import quotes_text, sources
+from adjudge.pipeline.trust.quotes import quotes
+
+
+def rows(*statements: dict[str, Any]) -> list[ResultRow]:
+    plain: dict[str, Any] = {"id": "s1", "citations": [], "source": "live"}
+    grade = {"grader": "g", "statements": [plain | statement for statement in statements]}
+    return [cast("ResultRow", {"conversation_id": "c1", "grades": [grade]})]
+
+
+def test_quotes_that_were_not_found_are_counted_beside_all() -> None:
+    citations = [
+        {"turn": 1, "quote": "there", "verified": True},
+        {"turn": 2, "quote": "not \x1b there", "verified": False},
+    ]
+
+    found = quotes(rows({"citations": citations}, {}))
+
+    assert (found.cited, found.missing) == (2, [("c1", "g s1", 2, "not \x1b there")])
+    assert quotes_text(found).startswith("  1 of 2 quotes were not found in the turn they name\n")
+    assert "\x1b" not in quotes_text(found)
+
+
+def test_sources_say_where_verdicts_came_from() -> None:
+    assert sources(rows({}, {"source": "cache"}, {"source": None})) == {"live": 1, "cache": 1}
