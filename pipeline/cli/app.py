@@ -99,6 +99,12 @@ def run(
         int | None,
         typer.Option(metavar="N", min=1, envvar="ADJUDGE_CONCURRENCY", help="Calls in flight per judge."),
     ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, envvar="ADJUDGE_SAMPLES", help="Ask each judge N times; the majority decides."
+        ),
+    ] = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
     dry_run: Annotated[
@@ -123,6 +129,7 @@ def run(
         graders=tuple(grader or ()),
         limit=limit,
         concurrency=concurrency,
+        samples=samples,
         max_calls=max_calls,
         max_cost_usd=max_cost,
         refresh=refresh,

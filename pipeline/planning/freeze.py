@@ -57,6 +57,7 @@ class Overrides:
         graders: names of the graders to run, or empty for all.
         limit: how many conversations to take at most.
         concurrency: requests in flight per judge.
+        samples: how often each judge is asked; the majority decides (J8).
         max_calls: cap on calls.
         max_cost_usd: cap on cost.
         refresh: ask again what was answered before this run (C8), in all of its legs.
@@ -67,6 +68,7 @@ class Overrides:
     graders: tuple[str, ...] = ()
     limit: int | None = None
     concurrency: int | None = None
+    samples: int | None = None
     max_calls: int | None = None
     max_cost_usd: float | None = None
     refresh: bool = False
@@ -77,11 +79,17 @@ class Overrides:
         Raises:
             UsageError: naming the value.
         """
-        least = {"limit": 1, "concurrency": 1, "max_calls": 0, "max_cost_usd": 0}
+        least = {"limit": 1, "concurrency": 1, "samples": 1, "max_calls": 0, "max_cost_usd": 0}
         for name, lowest in least.items():
             value = getattr(self, name)
             if value is not None and not value >= lowest:
                 raise UsageError(f"{name} is {lowest} or more, not {value!r}")
+
+    def grader(self, grader: StatementsGrader | ChecksGrader) -> StatementsGrader | ChecksGrader:
+        """A grader of the suite with this command line's word on it."""
+        if self.samples is None or isinstance(grader, ChecksGrader):
+            return grader
+        return grader.model_copy(update={"samples": self.samples})
 
     def judges(self, suite: Suite) -> dict[str, JudgeSpec]:
         """The suite's judges with this command line's word on them.
@@ -155,7 +163,11 @@ def plan_head(suite: Suite, run_id: str, overrides: Overrides) -> PlanHead:
     for name in overrides.graders:
         if name not in names:
             raise UsageError(f"--grader: {unknown('grader', name, names)}")
-    chosen = [g for g in suite.graders if not overrides.graders or g.name in overrides.graders]
+    chosen = [
+        overrides.grader(grader)
+        for grader in suite.graders
+        if not overrides.graders or grader.name in overrides.graders
+    ]
     prompts = {
         grader.name: load_prompt("judge" if grader.prompt is None else suite.resolve(grader.prompt))
         for grader in chosen

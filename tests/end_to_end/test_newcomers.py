@@ -51,7 +51,8 @@ def test_one_conversation_is_shown_verdict_by_verdict(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("limit", 0), ("concurrency", 0), ("max_calls", -1), ("max_cost_usd", -0.5)]
+    ("name", "value"),
+    [("limit", 0), ("concurrency", 0), ("samples", 0), ("max_calls", -1), ("max_cost_usd", -0.5)],
 )
 def test_a_number_that_no_command_line_takes_is_refused_from_a_program_too(name: str, value: float) -> None:
     with pytest.raises(adjudge.UsageError, match=name):

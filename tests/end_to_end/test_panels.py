@@ -121,6 +121,16 @@ def test_a_further_sample_asks_only_for_itself(desk: Desk) -> None:
     assert desk.server.count == 3
 
 
+def test_samples_of_the_command_line_are_planned_asked_and_kept_by_resume(desk: Desk) -> None:
+    desk.suite(desk.grader("A."), desk.verifier('return [check("c", True)]'))
+
+    assert desk.run("--samples", "3", "--max-calls", "2").code == 3
+    assert desk.adjudge("resume", "latest", "--max-calls", "3").code == 0
+    (statement,) = desk.grades()[0]["statements"]
+    assert [v["sample"] for v in statement["votes"]] == [0, 1, 2]
+    assert desk.server.count == 3
+
+
 def test_an_undetermined_statement_errs_its_grade(desk: Desk) -> None:
     desk.suite(desk.grader("A.", "B.", threshold=0.5))
     desk.decide({"B.": "undetermined"})
