@@ -108,7 +108,7 @@ def export_labels(files: Sequence[Path], form: Literal["jsonl", "csv"], to: Path
         StorageError: `to` can't be written.
     """
     found = latest(read_labels(files))
-    stream = io.StringIO()
+    stream = io.StringIO(newline="")
     if form == "csv":
         write_table(found, stream)
     else:

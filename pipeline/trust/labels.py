@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import fcntl
+import io
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -120,11 +121,11 @@ def append_labels(path: Path, labels: Iterable[Label]) -> None:
 
 
 def write_table(labels: Iterable[Label], stream: TextIO) -> None:
-    """Write labels as CSV that `read_labels` reads back as they were.
+    """Write labels as CSV (RFC 4180) that `read_labels` reads back; `stream` is opened with `newline=""`.
 
     An apostrophe keeps a spreadsheet from running text as a formula; reading takes it off.
     """
-    table = csv.DictWriter(stream, list(Label.model_fields), lineterminator="\n")
+    table = csv.DictWriter(stream, list(Label.model_fields))
     table.writeheader()
     for label in labels:
         values = label.model_dump()
@@ -141,7 +142,7 @@ def _json_lines(path: Path, text: str) -> Iterator[Label]:
 
 
 def _table(path: Path, text: str) -> Iterator[Label]:
-    lines = csv.DictReader(text.splitlines(keepends=True), strict=True)
+    lines = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     needed = [name for name, field in Label.model_fields.items() if field.is_required()]
     try:
         if absent := set(needed).difference(lines.fieldnames or ()):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge import UsageError
-from adjudge.pipeline.trust.labels import Label, append_label, latest, read_labels
+from adjudge.pipeline.trust.labels import Label, append_label, latest, read_labels, write_table
 
 words = st.text(st.characters(codec="utf-8"), max_size=20)
 labels = st.builds(
@@ -84,6 +86,38 @@ def test_a_table_is_read_like_json_lines(tmp_path: Path) -> None:
     path.write_text('conversation_id,statement,label,reviewer,note\nc1,It greets.,met,ana,"a, ""b""\nc"\n')
 
     assert list(read_labels([path])) == [said("met", note='a, "b"\nc')]
+
+
+@given(st.lists(labels.filter(lambda label: bool(label.conversation_id and label.statement)), max_size=5))
+def test_labels_come_back_from_a_spreadsheet_as_they_were(
+    tmp_path_factory: pytest.TempPathFactory, written: list[Label]
+) -> None:
+    path = tmp_path_factory.mktemp("labels") / "labels.csv"
+    with path.open("w", newline="") as file:
+        write_table(written, file)
+
+    assert list(read_labels([path])) == [
+        label.model_copy(update={"grader": label.grader or None, "evidence": label.evidence or None})
+        for label in written
+    ]
+
+
+@given(st.sampled_from(["=", "+", "-", "@", "\t", "'=", "\uff1d"]), words)
+def test_no_cell_of_a_table_of_labels_is_a_formula(start: str, text: str) -> None:
+    stream = io.StringIO(newline="")
+
+    write_table([said("met", note=start + text)], stream)
+
+    (row,) = csv.DictReader(io.StringIO(stream.getvalue(), newline=""))
+    assert row["note"].startswith("'")
+
+
+@pytest.mark.parametrize(("word", "label"), [("TRUE", "met"), ("no", "not_met"), ("n/a", "undecidable")])
+def test_a_table_may_say_it_in_other_words(tmp_path: Path, word: str, label: str) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text(f"conversation_id,statement,label\nc,s,{word}\n")
+
+    assert [found.label for found in read_labels([path])] == [label]
 
 
 @pytest.mark.parametrize(
