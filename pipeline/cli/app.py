@@ -304,6 +304,28 @@ def agreement(
 
 
 @app.command()
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="The run compared with, such as the one before.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The run in question.")],
+    *,
+    by: Annotated[
+        Literal["conversation", "test"],
+        typer.Option(help="Pair conversations of one id, or rollouts of one test."),
+    ] = "conversation",
+    confidence: Confidence = 0.95,
+    out: Home = DEFAULT_HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two runs, of two agents, two judges or two prompts: what turned, and is it more than chance?
+
+    Exit code 0 if B shows no regression, 1 if it does, 3 if that can't be told.
+    """
+    from adjudge.pipeline.cli import compare as cli_compare
+
+    raise typer.Exit(cli_compare.compare_runs(a, b, out, by=by, confidence=confidence, as_json=as_json))
+
+
+@app.command()
 def rollouts(
     run: RunName = "latest",
     *,
