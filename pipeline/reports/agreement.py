@@ -192,10 +192,8 @@ def _corrected(part: Part, confidence: float) -> Iterator[str]:
         yield f"How many are really met can't be told: {found.unusable}"
         return
     share = _percent(Fraction(found.value))
-    yield (
-        f"Given how often it errs, {share} of these are met ({100 * confidence:g} %: "
-        f"{_interval('', found.interval)}), if the labelled ones are like the others"
-    )
+    sure = f"{100 * confidence:g} %: {_interval('', found.interval).strip('()')}"
+    yield f"Given how often it errs, {share} of these are met ({sure}), if the labelled ones are like the others"
 
 
 def _disagreements(all_of: Sequence[Disagreement], listed: int) -> Iterator[str]:
