@@ -19,7 +19,7 @@ LISTED = 20
 """Pairs of a kind that the text lists; JSON has all."""
 
 _ABOUT: dict[Kind, str] = {
-    "repeat": "the same, judged the same way: what turned is the judge's own doing",
+    "repeat": "the same, judged the same way, so what turns is the judge's own doing",
     "agents": "other conversations, judged the same way",
     "judging": "the same conversations, judged another way",
     "unlike": "other conversations, judged another way",
@@ -100,8 +100,8 @@ def _answer(found: Comparison) -> str:
 def _about(found: Comparison) -> Iterator[str]:
     alike = found.likeness
     both = alike.same + alike.other
-    pairs = "by conversation" if found.by == "conversation" else "by test and rollout"
-    yield f"{both} conversations paired {pairs}: {_ABOUT[alike.kind]}"
+    pairs = "id" if found.by == "conversation" else "test and rollout"
+    yield f"{both} conversations paired by {pairs}: {_ABOUT[alike.kind]}"
     if alike.same and alike.other:
         yield f"{alike.other} of them differ"
     if not both and found.by == "conversation":
@@ -126,28 +126,27 @@ def _row(name: str, table: Table, confidence: float) -> list[str]:
     (met_a, of_a), (met_b, of_b) = table.met(0), table.met(1)
     counts = [f"{met_a} of {of_a}", f"{met_b} of {of_b}", str(table.decided)]
     difference, interval = table.difference, table.interval(confidence)
-    if difference is None or interval is None:
-        return [name, *counts, str(table.lost), str(table.gained), "-", ""]
-    low, high = (_points(Fraction(end)) for end in interval)
-    return [name, *counts, str(table.lost), str(table.gained), _points(difference), f"{low} to {high} %"]
+    cells = ["-" if difference is None else f"{_points(difference)} %", "-"]
+    if interval is not None:
+        cells[1] = " to ".join(_points(Fraction(end)) for end in interval) + " %"
+    return [name, *counts, str(table.lost), str(table.gained), *cells]
 
 
 def _chances(compared: Compared) -> Iterator[str]:
     table, what = compared.found.statements, compared.found.by
     worse, better, clusters = table.turned
-    yield (
-        f"{worse} {what}s lost more than they gained, {better} did the reverse, of {clusters}: "
-        f"by chance alone {_chance(mcnemar(worse, better))} (McNemar, exact)"
-    )
-    if table.decided > clusters:
-        yield f"Statement by statement it would be {_chance(mcnemar(table.lost, table.gained))}"
+    if table.lost or table.gained:
+        yield (
+            f"Of {clusters} {what}s {worse} lost more than they gained and {better} gained more: "
+            f"{_chance(mcnemar(worse, better))} (McNemar, exact)"
+        )
+        yield f"Statement by statement: {_chance(mcnemar(table.lost, table.gained))}"
     found = table.detectable(compared.confidence)
     if found is None:
-        yield f"So few {what}s can't show any difference"
+        yield f"{clusters} {what}s are too few to show any difference"
     else:
-        yield (
-            f"Found four times in five: a net change in {ceil(found * clusters - 1e-9)} of {clusters} {what}s"
-        )
+        least = ceil(found * clusters - 1e-9)
+        yield f"A net change in {least} of {clusters} {what}s or more would be found four times in five"
 
 
 def _listed(title: str, pairs: Sequence[Pair]) -> list[str]:

@@ -96,8 +96,9 @@ class Table:
         return sum(net < 0 for net in nets), sum(net > 0 for net in nets), len(nets)
 
     def interval(self, confidence: float) -> Interval | None:
-        """Of the difference, by the paired bootstrap over clusters."""
-        return mean_interval(((net.gained, net.pairs) for net in self.nets.values()), confidence)
+        """Of the difference, by the paired bootstrap over clusters; None where all clusters are alike."""
+        nets = [(net.gained, net.pairs) for net in self.nets.values() if net.pairs]
+        return mean_interval(nets, confidence) if len(set(nets)) > 1 else None
 
     def detectable(self, confidence: float) -> float | None:
         """The smallest net share of clusters turning one way that is found four times in five, or None."""

@@ -67,10 +67,10 @@ def test_an_agent_that_got_worse_is_a_regression_and_what_it_lost_and_gained_is_
     text = said(desk, 1)
 
     assert text.startswith("B is worse than A: of 24 statements decided in both, 18 are lost and 2 gained\n")
-    assert "12 conversations paired by conversation: other conversations, judged the same way" in text
+    assert "12 conversations paired by id: other conversations, judged the same way" in text
     assert "Lost: met in A, not in B (18)\n    c0  behaves: A.\n" in text
     assert "Gained: met in B, not in A (2)\n    c11  behaves: A.\n    c11  behaves: B.\n" in text
-    assert "9 conversations lost more than they gained, 1 did the reverse, of 12" in text
+    assert "Of 12 conversations 9 lost more than they gained and 1 gained more: p = 0.0215" in text
     found = compared(desk)
     assert (found["outcome"], found["exit_code"], found["about"]) == ("regression", 1, "agents")
     assert (found["statements"]["lost"], found["statements"]["gained"]) == (18, 2)
@@ -134,7 +134,7 @@ def test_the_same_run_twice_shows_no_difference_and_what_it_could_have_shown(des
 
     assert text.startswith("No difference is shown between A and B: of 24 statements")
     assert "the same, judged the same way" in text
-    assert "Found four times in five: a net change in 7 of 12 conversations" in text
+    assert "A net change in 7 of 12 conversations or more would be found four times in five" in text
 
 
 def test_no_winner_is_named_where_one_run_lacks_more_decisions_and_these_are_listed(desk: Desk) -> None:
@@ -213,7 +213,7 @@ def test_a_few_conversations_that_turned_are_too_few_to_tell(desk: Desk) -> None
     assert text.startswith(
         "Undecided: fewer than 6 conversations can't show a difference, and 4 are compared"
     )
-    assert "So few conversations can't show any difference" in text
+    assert "4 conversations are too few to show any difference" in text
 
 
 def test_rollouts_of_a_test_pair_where_ids_differ_and_are_no_independent_evidence(desk: Desk) -> None:
