@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import Protocol, Self, cast
 
 import orjson
-from pydantic import ValidationError
 
 from adjudge.judges.failure import Failure, StorageError, UsageError
 from adjudge.judges.request import Evidence, JudgeRequest, digest
@@ -18,10 +17,10 @@ from adjudge.judges.verdict import Answer
 from adjudge.pipeline.checks import Verifier, load_verifier
 from adjudge.pipeline.conversation import Conversation
 from adjudge.pipeline.display import json_line
-from adjudge.pipeline.evidence import render, render_for
 from adjudge.pipeline.files import Journal, undamaged, whole_lines
 from adjudge.pipeline.grade import GradeRow
 from adjudge.pipeline.grading.checks_grade import checks_grade
+from adjudge.pipeline.grading.frozen import frozen_conversation, frozen_evidence
 from adjudge.pipeline.grading.questions import Question, questions
 from adjudge.pipeline.grading.statements import Outcome, answered, statements_grade
 from adjudge.pipeline.grading.together import together
@@ -132,10 +131,10 @@ class Leg:
             if not planned.gradable or not unfinished:
                 self._watch.finished(1)
                 continue
-            conversation = _conversation(line, planned, self._run.file(CONVERSATIONS))
+            conversation = frozen_conversation(line, planned, self._run.file(CONVERSATIONS))
             todo = [self._graders[name] for name in unfinished]
             judging = [grader for grader in todo if grader.type == "statements"]
-            evidence = self._evidence(conversation, planned) if judging else None
+            evidence = frozen_evidence(self._head, conversation, planned) if judging else None
             for grader in todo:
                 if grader.type == "checks":
                     await self._check(number, planned, grader, verifiers[grader.name], conversation)
@@ -159,17 +158,6 @@ class Leg:
             self._watch.finished(1)
         for task in asking:
             task.add_done_callback(done)
-
-    def _evidence(self, conversation: Conversation, planned: PlannedConversation) -> Mapping[str, Evidence]:
-        """What each judge is shown, by its name."""
-        options, takes = self._head.evidence_options(), self._head.takes()
-        evidence = render(conversation, options)
-        if evidence.digest != planned.evidence:
-            raise StorageError(
-                f"the evidence of {planned.id!r} is not what run {self._run.id!r} was planned with: its "
-                "conversations.jsonl was changed, or another version of adjudge planned it; start a new run"
-            )
-        return render_for(conversation, options, takes) if evidence.media else dict.fromkeys(takes, evidence)
 
     async def _check(
         self,
@@ -330,13 +318,6 @@ def _verifiers(graders: Sequence[PlannedGrader]) -> dict[str, Verifier]:
             raise UsageError(f"verifier {path!r} changed since this run was planned; start a new run")
         found[grader.name] = load_verifier(Path(path), function)
     return found
-
-
-def _conversation(line: bytes, planned: PlannedConversation, path: Path) -> Conversation:
-    try:
-        return Conversation.model_validate_json(line)
-    except ValidationError:
-        raise StorageError(f"{str(path)!r} is damaged at {planned.id!r}; start a new run") from None
 
 
 def _canceled(outcome: Outcome) -> bool:

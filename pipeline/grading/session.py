@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,17 +65,29 @@ async def carry_out(
     with run.locked():
         lookup = replace(lookup, refresh=plan.head.refresh)
         budget = plan.head.budget if caps is None else _with_caps(plan.head.budget, caps)
-        spent = Latest(run, plan).spent
-        async with AsyncExitStack() as files:
-            ledger = files.enter_context(_ledger(lookup, warn))
-            recordings = Recordings(_unchanged(plan.head.recorded))
-            bench = await files.enter_async_context(
-                Bench(plan.head.judges, ledger, recordings, _wallet(budget, spent), run=run.id, lookup=lookup)
-            )
-            audience = files.enter_context(watch(bench.states))
-            leg = Leg(run, plan, bench.judges, audience, window=bench.window, warn=warn)
-            stopped_by = await _grade(leg, bench, warn)
+        wallet = _wallet(budget, Latest(run, plan).spent)
+        async with bench_of(run, plan, lookup, wallet, warn) as bench:
+            with watch(bench.states) as audience:
+                leg = Leg(run, plan, bench.judges, audience, window=bench.window, warn=warn)
+                stopped_by = await until_stopped(leg.grade(), leg.stop, bench, warn)
         return conclude(run, plan, exit_code=None if stopped_by is None else 128 + stopped_by)
+
+
+@asynccontextmanager
+async def bench_of(
+    run: Run, plan: Plan, lookup: Lookup, wallet: Wallet, warn: Callable[[str], None]
+) -> AsyncGenerator[Bench]:
+    """The judges of a run, ready to be asked.
+
+    Raises:
+        UsageError: a recording changed since the run was planned.
+        StorageError: the cache can't be opened.
+    """
+    with _ledger(lookup, warn) as ledger:
+        recordings = Recordings(_unchanged(plan.head.recorded))
+        judges = plan.head.judges
+        async with Bench(judges, ledger, recordings, wallet, run=run.id, lookup=lookup) as bench:
+            yield bench
 
 
 def _ledger(lookup: Lookup, warn: Callable[[str], None]) -> Ledger:
@@ -85,24 +97,30 @@ def _ledger(lookup: Lookup, warn: Callable[[str], None]) -> Ledger:
     return Ledger.open(lookup.cache, read_only=lookup.offline and made, warn=warn)
 
 
-async def _grade(leg: Leg, bench: Bench, warn: Callable[[str], None]) -> int | None:
-    """Grade to the end, or until a signal stops it; that signal's number."""
-    grading = asyncio.ensure_future(leg.grade())
+async def until_stopped(
+    work: Coroutine[Any, Any, None], stop: Callable[[], None], bench: Bench, warn: Callable[[str], None]
+) -> int | None:
+    """Work to the end, or until a signal ends it; that signal's number.
+
+    SIGINT or SIGTERM stops what is new, and what is asked may finish for `GRACE_SECONDS`; a second one ends
+    it at once.
+    """
+    working = asyncio.ensure_future(work)
     received: list[int] = []
 
-    def stop(number: int) -> None:
+    def hear(number: int) -> None:
         received.append(number)
         if len(received) > 1:
-            grading.cancel()
+            working.cancel()
             return
-        leg.stop()
+        stop()
         bench.stop()
         warn(f"stopping: calls in flight have {GRACE_SECONDS:.0f} s to finish; once more stops at once")
-        asyncio.get_running_loop().call_later(GRACE_SECONDS, grading.cancel)
+        asyncio.get_running_loop().call_later(GRACE_SECONDS, working.cancel)
 
-    with _signals(stop):
+    with _signals(hear):
         try:
-            await grading
+            await working
         except asyncio.CancelledError:
             if not received:
                 raise
