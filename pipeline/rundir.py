@@ -26,6 +26,7 @@ GRADES = "grades.jsonl"
 ERRORS = "errors.jsonl"
 RESULTS = "results.jsonl"
 SUMMARY = "summary.json"
+STABILITY = "stability.json"
 
 
 def new_run_id() -> str:

@@ -326,6 +326,46 @@ def compare(
 
 
 @app.command()
+def stability(
+    run: RunName = "latest",
+    *,
+    samples: Annotated[
+        int,
+        typer.Option(metavar="N", min=2, help="Times each judge is asked, the run's own answers included."),
+    ] = 5,
+    confidence: Confidence = 0.95,
+    out: Home = DEFAULT_HOME,
+    cache: Cache = None,
+    offline: Offline = False,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many calls it would take, and ask nobody.")
+    ] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Ask a run's judges again, where another decision would change a grade: how often do they flip?
+
+    The run stays as it is; the result goes to stability.json beside it.
+    """
+    from adjudge.pipeline.cli import stability as cli_stability
+    from adjudge.pipeline.grading.bench import Lookup
+    from adjudge.pipeline.suite.load import Budget
+
+    asked = cli_stability.Asked(
+        samples=samples,
+        lookup=Lookup(cache=cache or out / "cache", offline=offline),
+        caps=Budget(max_calls=max_calls, max_cost_usd=max_cost),
+        confidence=confidence,
+        dry_run=dry_run,
+        quiet=quiet,
+        as_json=as_json,
+    )
+    raise typer.Exit(cli_stability.show_stability(run, out, asked))
+
+
+@app.command()
 def rollouts(
     run: RunName = "latest",
     *,

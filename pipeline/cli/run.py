@@ -89,13 +89,13 @@ def _carry_out(run: Run, settings: Settings, caps: Budget | None = None) -> Summ
     plan = run.plan()
     _say_unreadable(plan)
     for said in plan.head.not_admitted:
-        _warn(f"not admitted: {said}")
+        warn(f"not admitted: {said}")
     total = plan.tail.conversation_count
 
     def watch(states: JudgeStates) -> Progress:
         return Progress(sys.stderr, total=total, judges=states, quiet=settings.quiet)
 
-    return asyncio.run(carry_out(run, plan, settings.lookup, watch, caps=caps, warn=_warn))
+    return asyncio.run(carry_out(run, plan, settings.lookup, watch, caps=caps, warn=warn))
 
 
 def _report(run: Run, summary: SummaryRow, settings: Settings) -> int:
@@ -125,18 +125,19 @@ def _print(run: Run, summary: SummaryRow) -> None:
         try:
             sys.stdout.write("\n" + trust_text(run, plan))
         except UsageError as error:  # labels are no part of the run
-            _warn(str(error))
+            warn(str(error))
 
 
 def _say_unreadable(plan: Plan) -> None:
     for record in plan.tail.unreadable[:10]:
         place = record.file if record.line is None else f"{record.file}:{record.line}"
-        _warn(f"{place}: {record.reason}")
+        warn(f"{place}: {record.reason}")
     if plan.tail.unreadable_count > 10:
-        _warn(f"{plan.tail.unreadable_count - 10} more records could not be read; plan.json lists them")
+        warn(f"{plan.tail.unreadable_count - 10} more records could not be read; plan.json lists them")
     for name in plan.tail.unused_tests:
-        _warn(f"no conversation ran the test {name!r} of the suite, so what it adds is asked of none")
+        warn(f"no conversation ran the test {name!r} of the suite, so what it adds is asked of none")
 
 
-def _warn(message: str) -> None:
+def warn(message: str) -> None:
+    """Say something on stderr that is no result, and no reason to stop."""
     sys.stderr.write(f"adjudge: warning: {visible(message)}\n")
