@@ -94,7 +94,7 @@ class Stability:
     """How stable a run's verdicts are.
 
     Attributes:
-        statements: all that were asked, of which `could_turn` could turn their grade, and `ungraded` have a grade
+        statements: all that were asked; `could_turn` of them could turn their grade, `ungraded` have one
             that errored.
         whole: of all cases that were repeated; `parts` by grader and statement text.
         flipped: cases with a flip.
