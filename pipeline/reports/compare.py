@@ -19,7 +19,7 @@ LISTED = 20
 """Pairs of a kind that the text lists; JSON has all."""
 
 _ABOUT: dict[Kind, str] = {
-    "repeat": "the same, judged the same way, so what turns is the judge's own doing",
+    "repeat": "the same, judged the same way, so what turns is noise of the judging",
     "agents": "other conversations, judged the same way",
     "judging": "the same conversations, judged another way",
     "unlike": "other conversations, judged another way",
@@ -114,7 +114,7 @@ def _about(found: Comparison) -> Iterator[str]:
 def _rows(compared: Compared) -> Iterator[Sequence[str]]:
     found = compared.found
     span = f"{100 * compared.confidence:g} % interval"
-    yield ["", "A", "B", "both decided", "lost", "gained", "B - A", span]
+    yield ["", "A", "B", "both decided", "lost", "gained", "B - A, points", span]
     yield _row("statements met", found.statements, compared.confidence)
     if len(found.graders) > 1:
         for name, table in found.graders.items():
@@ -126,9 +126,9 @@ def _row(name: str, table: Table, confidence: float) -> list[str]:
     (met_a, of_a), (met_b, of_b) = table.met(0), table.met(1)
     counts = [f"{met_a} of {of_a}", f"{met_b} of {of_b}", str(table.decided)]
     difference, interval = table.difference, table.interval(confidence)
-    cells = ["-" if difference is None else f"{_points(difference)} %", "-"]
+    cells = ["-" if difference is None else _points(difference), "-"]
     if interval is not None:
-        cells[1] = " to ".join(_points(Fraction(end)) for end in interval) + " %"
+        cells[1] = " to ".join(_points(Fraction(end)) for end in interval)
     return [name, *counts, str(table.lost), str(table.gained), *cells]
 
 
