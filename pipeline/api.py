@@ -57,6 +57,7 @@ def run(
     offline: bool = False,
     refresh: bool = False,
     concurrency: int | None = None,
+    samples: int | None = None,
     max_calls: int | None = None,
     max_cost_usd: float | None = None,
 ) -> Run:
@@ -77,6 +78,7 @@ def run(
         offline: answer from recordings and the cache alone.
         refresh: ask again what was answered before.
         concurrency: calls in flight per judge.
+        samples: how often each judge is asked, instead of what the suite says; the majority decides.
         max_calls: hard cap on calls.
         max_cost_usd: hard cap on US dollars.
 
@@ -98,6 +100,7 @@ def run(
             offline=offline,
             refresh=refresh,
             concurrency=concurrency,
+            samples=samples,
             max_calls=max_calls,
             max_cost_usd=max_cost_usd,
         )
@@ -117,6 +120,7 @@ async def arun(
     offline: bool = False,
     refresh: bool = False,
     concurrency: int | None = None,
+    samples: int | None = None,
     max_calls: int | None = None,
     max_cost_usd: float | None = None,
 ) -> Run:
@@ -128,6 +132,7 @@ async def arun(
         graders=tuple(graders),
         limit=limit,
         concurrency=concurrency,
+        samples=samples,
         max_calls=max_calls,
         max_cost_usd=max_cost_usd,
         refresh=refresh,

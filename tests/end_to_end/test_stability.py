@@ -142,6 +142,15 @@ def test_a_second_time_nothing_is_paid_again(desk: Desk) -> None:
     assert (json.loads(second.out)["spent"]["cached"], desk.server.count) == (2, count)
 
 
+def test_a_run_of_more_samples_finds_what_was_repeated(desk: Desk) -> None:
+    desk.suite(desk.grader("A."))
+    desk.run()
+    found(desk, "--samples", "3")
+
+    assert desk.run("--samples", "3").code == 0
+    assert (desk.summary()["cached"], desk.server.count) == (3, 3)
+
+
 def test_a_dry_run_asks_nobody_and_writes_nothing(desk: Desk) -> None:
     desk.suite(desk.grader("A."))
     desk.run()

@@ -76,3 +76,10 @@ def test_a_run_without_calls_costs_nothing(tmp_path: Path) -> None:
 
     assert summary is not None
     assert (summary["calls"], summary["cost_usd"]) == (0, 0.0)
+
+
+def test_a_program_may_ask_for_more_samples(tmp_path: Path) -> None:
+    with FaultServer() as server:
+        run = adjudge.run(suite(tmp_path, api_base=server.url), out=tmp_path / "out", samples=3)
+
+    assert (run.plan().head.graders[0].samples, server.count) == (3, 3)
