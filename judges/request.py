@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, Self
 
 import orjson
 
@@ -20,6 +20,16 @@ SCHEMA_VERSION = 1
 
 Calls = Literal["per_statement", "per_grader"]
 Output = Literal["auto", "json_schema", "tool", "text"]
+
+
+class Hash(Protocol):
+    """A hash as hashlib makes them: fed bit by bit, and copied to go on in several ways."""
+
+    def copy(self) -> Self: ...
+
+    def update(self, data: bytes, /) -> None: ...
+
+    def hexdigest(self) -> str: ...
 
 
 def canonical_json(value: object) -> bytes:
@@ -116,6 +126,7 @@ class JudgeRequest:
             Not in the key: it decides what is accepted, not what is asked.
         correction: what was wrong with the previous reply (J3). Not in the key.
         unit: what it is asked for: conversation, grader, statement, judge and sample. Not in the key.
+        shared: `key_prefix` of its other fields, where it is known already: what its key begins with.
     """
 
     evidence: Evidence
@@ -127,6 +138,7 @@ class JudgeRequest:
     require_citations: bool = False
     correction: str | None = None
     unit: str = ""
+    shared: Hash | None = field(default=None, compare=False, repr=False)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -136,21 +148,38 @@ class JudgeRequest:
     @property
     def key_fields(self) -> dict[str, Any]:
         """Everything that can change the answer, and nothing else (C6). JSON types only."""
-        return {
-            "api_base": self.model.api_base,
-            "calls": self.calls,
-            "evidence": self.evidence.digest,
-            "key_version": KEY_VERSION,
-            "model": self.model.name,
-            "output": self.model.output,
-            "params": dict(self.model.params),
-            "prompt": self.prompt.digest,
-            "sample": self.sample,
-            "schema_version": SCHEMA_VERSION,
-            "statements": list(self.statements),
-        }
+        return {**_shared_fields(self), "statements": list(self.statements)}
 
     @cached_property
     def key(self) -> str:
         """SHA-256 hex of the canonical JSON of `key_fields` (C6): the verdict's address in the ledger."""
-        return digest(canonical_json(self.key_fields))
+        hashed = (self.shared or key_prefix(self)).copy()
+        hashed.update(orjson.dumps(self.statements))
+        hashed.update(b"}")
+        return hashed.hexdigest()
+
+
+def key_prefix(request: JudgeRequest) -> Hash:
+    """The hash of the canonical JSON of a request's `key_fields` up to its statements.
+
+    It is the same for all requests that differ in statements alone: those of one sample of one judge about
+    one conversation.
+    """
+    return sha256(canonical_json(_shared_fields(request)).removesuffix(b"}") + b',"statements":')
+
+
+def _shared_fields(request: JudgeRequest) -> dict[str, Any]:
+    """All of `key_fields` but the statements, whose name sorts last."""
+    model = request.model
+    return {
+        "api_base": model.api_base,
+        "calls": request.calls,
+        "evidence": request.evidence.digest,
+        "key_version": KEY_VERSION,
+        "model": model.name,
+        "output": model.output,
+        "params": dict(model.params),
+        "prompt": request.prompt.digest,
+        "sample": request.sample,
+        "schema_version": SCHEMA_VERSION,
+    }

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adjudge.judges.verdict import Attempt, Usage
+from adjudge.judges.verdict import Attempt
 from adjudge.pipeline.grade import SpentRow, UsageRow
-
-
-def usage_row(usage: Usage) -> UsageRow:
-    """`usage` as a row."""
-    return {
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cached_input_tokens": usage.cached_input_tokens,
-    }
 
 
 def spent_nothing(cached: int = 0) -> SpentRow:
@@ -22,7 +13,7 @@ def spent_nothing(cached: int = 0) -> SpentRow:
     return {
         "calls": 0,
         "cached": cached,
-        "usage": usage_row(Usage()),
+        "usage": {"input_tokens": None, "output_tokens": None, "cached_input_tokens": None},
         "usage_unknown_calls": 0,
         "cost_usd": 0.0,
         "cost_unknown_calls": 0,
@@ -32,18 +23,21 @@ def spent_nothing(cached: int = 0) -> SpentRow:
 def spent_on(attempts: Iterable[Attempt], cached: int = 0) -> SpentRow:
     """What `attempts` cost. A request refused with an HTTP error is free; without an answer it is unknown."""
     row = spent_nothing(cached)
+    tokens = row["usage"]
     for attempt in attempts:
         row["calls"] += 1
         if attempt.status is not None and attempt.status >= 300:
             continue
-        usage = usage_row(attempt.usage)
-        if usage["input_tokens"] is None and usage["output_tokens"] is None:
+        usage = attempt.usage
+        if usage.input_tokens is None and usage.output_tokens is None:
             row["usage_unknown_calls"] += 1
         if attempt.cost_usd is None:
             row["cost_unknown_calls"] += 1
         else:
             row["cost_usd"] += attempt.cost_usd
-        row["usage"] = _together(row["usage"], usage)
+        tokens["input_tokens"] = _add(tokens["input_tokens"], usage.input_tokens)
+        tokens["output_tokens"] = _add(tokens["output_tokens"], usage.output_tokens)
+        tokens["cached_input_tokens"] = _add(tokens["cached_input_tokens"], usage.cached_input_tokens)
     return row
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -52,7 +52,11 @@ class LedgerJudge:
         self._flights: dict[str, asyncio.Future[Failure | None]] = {}
 
     def recall(self, request: JudgeRequest, /) -> Answer | None:
-        """The stored answer, or None. Its source is `live` if this run got it for this very unit.
+        """The stored answer, or None: see `recall_all`."""
+        return self.recall_all([request])[0]
+
+    def recall_all(self, requests: Sequence[JudgeRequest], /) -> list[Answer | None]:
+        """The stored answer to each request, or None. Its source is `live` if this run got it for this unit.
 
         Citations are checked against the evidence again. An answer that cites a turn which doesn't exist
         counts as damaged; one with an unverified quote is no answer where citations are required (J6).
@@ -60,12 +64,19 @@ class LedgerJudge:
         Raises:
             StorageError: the cache can't be read.
         """
-        if not self._refresh:
-            record = self._recordings.get(request.key)
-            answer = None if record is None else self._answer(record, request, "recorded")
-            if answer is not None:
-                return answer
-        record = self._ledger.get(request.key)
+        answers = [None if self._refresh else self._recorded(request) for request in requests]
+        missing = [request.key for request, answer in zip(requests, answers, strict=True) if answer is None]
+        records = self._ledger.get_all(missing) if missing else {}
+        return [
+            answer or self._recalled(records.get(request.key), request)
+            for request, answer in zip(requests, answers, strict=True)
+        ]
+
+    def _recorded(self, request: JudgeRequest) -> Answer | None:
+        record = self._recordings.get(request.key)
+        return None if record is None else self._answer(record, request, "recorded")
+
+    def _recalled(self, record: Record | None, request: JudgeRequest) -> Answer | None:
         if record is None:
             return None
         ours = record.origin if record.origin is not None and record.origin.run == self._run else None

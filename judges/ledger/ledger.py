@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from adjudge.judges.ledger.store import Store
 
 _log = logging.getLogger(__name__)
+_AT_ONCE = 500  # keys read by one statement
 
 
 class Ledger:
@@ -89,15 +90,32 @@ class Ledger:
         Raises:
             StorageError: if the database can't be read at all.
         """
-        try:
-            return self._rows.get(key)
-        except DamagedRecordError as error:
-            self.distrust(key, str(error))
-        except sqlite3.Error as error:
-            if not is_damage(error):
-                raise failed(self.directory, error) from None
-            self.distrust(key, str(error))
-        return None
+        return self.get_all([key]).get(key)
+
+    def get_all(self, keys: Sequence[str]) -> dict[str, Record]:
+        """The records of `keys`, as `get` gives each; fewer reads than one by one.
+
+        Raises:
+            StorageError: if the database can't be read at all.
+        """
+        records: dict[str, Record] = {}
+        for start in range(0, len(keys), _AT_ONCE):
+            some = keys[start : start + _AT_ONCE]
+            try:
+                found = dict(self._rows.get(some))
+            except sqlite3.Error as error:
+                if not is_damage(error):
+                    raise failed(self.directory, error) from None
+                if len(some) > 1:  # the others may be whole
+                    found = {key: record for key in some if (record := self.get(key)) is not None}
+                else:
+                    found = {some[0]: DamagedRecordError(str(error))}
+            for key, record in found.items():
+                if isinstance(record, DamagedRecordError):
+                    self.distrust(key, str(record))
+                else:
+                    records[key] = record
+        return records
 
     def distrust(self, key: str, why: str) -> None:
         """Count the entry of `key` as damaged, and warn of it once."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from adjudge.judges.ledger.directory import DATABASE, SETTINGS
 from adjudge.judges.ledger.record import DamagedRecordError, Record, decode
 
-_GET = "SELECT raw, mode, filename, value FROM Cache WHERE key = ? AND raw = 1"
+_GET = "SELECT key, raw, mode, filename, value FROM Cache WHERE raw = 1 AND key IN "
 _ROW = "SELECT raw, mode, filename, value, key FROM Cache WHERE rowid = ?"
 _PLACES = "SELECT rowid FROM Cache ORDER BY key, raw"
 _LONGEST = 1 << 26
@@ -63,15 +63,19 @@ class Rows:
         found = {_text(key): _text(value) for key, value in stored}
         return found if SETTINGS.keys() <= found.keys() else None
 
-    def get(self, key: str) -> Record | None:
-        """The record of `key`, or None.
+    def get(self, keys: Sequence[str]) -> Iterator[tuple[str, Record | DamagedRecordError]]:
+        """Those of `keys` that have a row, as `scan` gives them, in no order; at most 1,000 keys.
 
         Raises:
-            DamagedRecordError: if what stands there can't be believed.
-            sqlite3.Error: if it can't be read.
+            sqlite3.Error: if they can't be read.
         """
-        row = self._connection.execute(_GET, (key,)).fetchone()
-        return None if row is None else _read(key, *row)
+        asked = f"{_GET}({','.join('?' * len(keys))})"
+        for name, *row in self._connection.execute(asked, keys):
+            key = str(_text(name))
+            try:
+                yield key, _read(key, *row)
+            except DamagedRecordError as error:
+                yield key, error
 
     def scan(self) -> Iterator[tuple[str, Record | DamagedRecordError]]:
         """Every row in the order of keys, as its key and what it holds or why it can't be believed."""

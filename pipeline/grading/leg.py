@@ -21,7 +21,7 @@ from adjudge.pipeline.files import Journal, undamaged, whole_lines
 from adjudge.pipeline.grade import GradeRow
 from adjudge.pipeline.grading.checks_grade import checks_grade
 from adjudge.pipeline.grading.frozen import frozen_conversation, frozen_evidence
-from adjudge.pipeline.grading.questions import Question, questions
+from adjudge.pipeline.grading.questions import Asking, Question
 from adjudge.pipeline.grading.statements import Outcome, answered, statements_grade
 from adjudge.pipeline.grading.together import together
 from adjudge.pipeline.grading.verifying import VerifierThread
@@ -35,6 +35,10 @@ class RecallingJudge(Protocol):
 
     def recall(self, request: JudgeRequest, /) -> Answer | None:
         """The stored answer, or None."""
+        ...
+
+    def recall_all(self, requests: Sequence[JudgeRequest], /) -> list[Answer | None]:
+        """The same for several, at less cost."""
         ...
 
     async def judge(self, request: JudgeRequest, /) -> Answer | Failure:
@@ -83,6 +87,7 @@ class Leg:
         self._models, self._limits = plan.head.models(), plan.head.limits()
         self._graders = {grader.name: grader for grader in (*plan.head.graders, *plan.head.canaries)}
         self._places = {name: place for place, name in enumerate(self._graders)}
+        self._askings: dict[str, Asking] = {}
         self._window = _Window(window)
         self._stop = asyncio.Event()
         self._wrote = False
@@ -180,22 +185,9 @@ class Leg:
         evidence: Mapping[str, Evidence],
     ) -> list[asyncio.Task[None]]:
         """Grade at once what was answered before; what was not is asked in the task returned."""
-        statements = self._head.effective(grader, planned)
-        prompt = self._head.prompts[grader.prompt].prompt()
-        asked = list(
-            questions(
-                grader,
-                statements,
-                evidence,
-                models=self._models,
-                limits=self._limits,
-                prompt=prompt,
-                conversation=planned.id,
-            )
-        )
-        outcomes: list[Outcome | None] = [
-            self._judges[question.judge].recall(question.request) or question.refused for question in asked
-        ]
+        asking = self._asking(grader, planned)
+        asked = list(asking.about(planned.id, evidence))
+        outcomes = self._recalled(asked)
         missing = [place for place, outcome in enumerate(outcomes) if outcome is None]
 
         def conclude(answers: Sequence[Outcome]) -> None:
@@ -205,7 +197,7 @@ class Leg:
             self._journal_errors(planned, grader, asked, settled)
             if not any(_canceled(outcome) for outcome in settled):
                 counted = self._counted.get(number * len(self._places) + self._places[grader.name], ())
-                grade = statements_grade(grader, statements, asked, settled, counted=counted)
+                grade = statements_grade(grader, asking.statements, asked, settled, counted=counted)
                 if grader.name in planned.canaries:
                     grade = canary_grade(grade, self._head.judges[grader.judges[0]])
                 self._write(number, planned, grade)
@@ -215,6 +207,32 @@ class Leg:
             return []
         await self._window.enter(len(missing))
         return [group.create_task(self._ask([asked[place] for place in missing], conclude))]
+
+    def _asking(self, grader: PlannedGrader, planned: PlannedConversation) -> Asking:
+        """What `grader` asks of a conversation: the same of all that bring no statements of their own."""
+        plain = grader.name not in planned.statements
+        if plain and grader.name in self._askings:
+            return self._askings[grader.name]
+        asking = Asking.of(
+            grader,
+            self._head.effective(grader, planned),
+            models=self._models,
+            limits=self._limits,
+            prompt=self._head.prompts[grader.prompt].prompt(),
+        )
+        if plain:
+            self._askings[grader.name] = asking
+        return asking
+
+    def _recalled(self, asked: Sequence[Question]) -> list[Outcome | None]:
+        """What is known of each question without asking: its answer, or why it must not be asked."""
+        outcomes: list[Outcome | None] = [question.refused for question in asked]
+        for name in dict.fromkeys(question.judge for question in asked):
+            places = [place for place, question in enumerate(asked) if question.judge == name]
+            answers = self._judges[name].recall_all([asked[place].request for place in places])
+            for place, answer in zip(places, answers, strict=True):
+                outcomes[place] = answer or outcomes[place]
+        return outcomes
 
     async def _ask(self, asked: Sequence[Question], conclude: _Conclude) -> None:
         try:

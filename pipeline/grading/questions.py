@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from adjudge.judges.failure import Failure
-from adjudge.judges.request import Evidence, JudgeRequest, Model, Prompt
+from adjudge.judges.request import Evidence, Hash, JudgeRequest, Model, Prompt, key_prefix
 from adjudge.judges.room import room, size_of, tokens
-from adjudge.pipeline.conversation import Overflow
 from adjudge.pipeline.planning.plan import PlannedGrader, PlannedStatement
 from adjudge.pipeline.windows import Window, windows_of
 
@@ -50,63 +49,110 @@ def questions(
     prompt: Prompt,
     conversation: str,
 ) -> Iterator[Question]:
-    """Every question `grader` asks about one conversation: by statement (or all at once), judge, sample.
+    """Every question `grader` asks about one conversation: see `Asking`."""
+    asking = Asking.of(grader, statements, models=models, limits=limits, prompt=prompt)
+    return asking.about(conversation, evidence)
 
-    Of a conversation too long for a judge, each window is asked about, for statements that say how windows
-    decide them; a question about any other statement is refused.
 
-    Args:
-        evidence: what each judge is shown, by its name.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """What a grader asks, whichever conversation it is about.
+
+    Attributes:
+        statements: those it is asked about.
         models: the judges' models, by name.
         limits: how many tokens a judge reads at once, by its name, where that is known.
-        conversation: its id.
+        groups: the places of the statements that one question asks about, and its name in units.
+        rooms: what the largest question leaves each judge for evidence, in tokens, where that is known.
     """
-    if not statements:
-        return
-    everything = tuple(range(len(statements)))
-    groups = [everything] if grader.calls == "per_grader" else [(place,) for place in everything]
-    longest = max(groups, key=lambda places: sum(tokens(statements[place].text) for place in places))
-    texts = [statements[place].text for place in longest]
-    rooms = {name: room(limits[name], models[name], prompt, texts) for name in limits.keys() & grader.judges}
-    views = {name: _view(name, evidence[name], limits, rooms, grader.overflow) for name in grader.judges}
-    for places in groups:
-        label = "all" if grader.calls == "per_grader" else f"s{places[0] + 1}"
-        for judge in grader.judges:
-            for sample in range(grader.samples):
-                unit = "/".join((conversation, grader.name, label, judge, str(sample)))
-                for some, window, refused in _parts(statements, places, views[judge]):
-                    yield Question(
-                        judge=judge,
-                        places=some,
-                        window=window,
-                        refused=refused,
-                        request=JudgeRequest(
+
+    grader: PlannedGrader
+    statements: Sequence[PlannedStatement]
+    models: Mapping[str, Model]
+    limits: Mapping[str, int]
+    prompt: Prompt
+    groups: Sequence[tuple[str, tuple[int, ...]]]
+    rooms: Mapping[str, int]
+
+    @classmethod
+    def of(
+        cls,
+        grader: PlannedGrader,
+        statements: Sequence[PlannedStatement],
+        *,
+        models: Mapping[str, Model],
+        limits: Mapping[str, int],
+        prompt: Prompt,
+    ) -> Asking:
+        """Put together what `grader` asks about `statements`."""
+        groups = [(f"s{place + 1}", (place,)) for place in range(len(statements))]
+        if grader.calls == "per_grader" and statements:
+            groups = [("all", tuple(range(len(statements))))]
+        texts = [[statements[place].text for place in places] for _, places in groups]
+        longest = max(texts, key=lambda some: sum(map(tokens, some)), default=list[str]())
+        known = limits.keys() & grader.judges
+        rooms = {name: room(limits[name], models[name], prompt, longest) for name in known}
+        return cls(
+            grader=grader,
+            statements=statements,
+            models=models,
+            limits=limits,
+            prompt=prompt,
+            groups=groups,
+            rooms=rooms,
+        )
+
+    def about(self, conversation: str, evidence: Mapping[str, Evidence]) -> Iterator[Question]:
+        """Every question about one conversation: by statement (or all at once), judge, sample.
+
+        Of a conversation too long for a judge, each window is asked about, for statements that say how
+        windows decide them; a question about any other statement is refused.
+
+        Args:
+            conversation: its id.
+            evidence: what each judge is shown, by its name.
+        """
+        if not self.statements:
+            return
+        grader = self.grader
+        views = {name: self._view(name, evidence[name]) for name in grader.judges}
+        prefixes: dict[tuple[str, int, int | None], Hash] = {}
+        for label, places in self.groups:
+            for judge in grader.judges:
+                for sample in range(grader.samples):
+                    unit = f"{conversation}/{grader.name}/{label}/{judge}/{sample}"
+                    for some, window, refused in _parts(self.statements, places, views[judge]):
+                        request = JudgeRequest(
                             evidence=evidence[judge] if window is None else window.evidence,
-                            statements=tuple(statements[place].text for place in some),
-                            prompt=prompt,
-                            model=models[judge],
+                            statements=tuple([self.statements[place].text for place in some]),
+                            prompt=self.prompt,
+                            model=self.models[judge],
                             calls=grader.calls,
                             sample=sample,
                             require_citations=grader.citations == "require",
                             unit=unit if window is None else f"{unit}/w{window.number}",
-                        ),
-                    )
+                            shared=prefixes.get((judge, sample, window and window.number)),
+                        )
+                        if request.shared is None:
+                            prefixes[judge, sample, window and window.number] = key_prefix(request)
+                        yield Question(
+                            judge=judge, places=some, window=window, refused=refused, request=request
+                        )
 
-
-def _view(
-    judge: str, evidence: Evidence, limits: Mapping[str, int], rooms: Mapping[str, int], overflow: Overflow
-) -> _View:
-    size, left = size_of(evidence), rooms.get(judge)
-    if left is None or size <= left:
-        return _View()
-    reads = f"reads {limits[judge]:,} at once and has room for {max(left, 0):,}"
-    too_long = f"about {size:,} tokens of evidence; judge {judge!r} {reads}"
-    if overflow == "errored":
-        return _View(too_long=f"{too_long}: ask a judge that reads more, or set `overflow: windows`")
-    windows = windows_of(evidence, left)
-    if not windows:
-        return _View(too_long=f"{too_long}, too little for windows: ask a judge that reads more")
-    return _View(too_long=f"{too_long}: ask it in windows by `over_windows: any` or `all`", windows=windows)
+    def _view(self, judge: str, evidence: Evidence) -> _View:
+        left = self.rooms.get(judge)
+        if left is None or (size := size_of(evidence)) <= left:
+            return _View()
+        reads = f"reads {self.limits[judge]:,} at once and has room for {max(left, 0):,}"
+        too_long = f"about {size:,} tokens of evidence; judge {judge!r} {reads}"
+        if self.grader.overflow == "errored":
+            return _View(too_long=f"{too_long}: ask a judge that reads more, or set `overflow: windows`")
+        windows = windows_of(evidence, left)
+        if not windows:
+            return _View(too_long=f"{too_long}, too little for windows: ask a judge that reads more")
+        return _View(
+            too_long=f"{too_long}: ask it in windows by `over_windows: any` or `all`", windows=windows
+        )
 
 
 def _parts(

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from adjudge.judges.failure import Failure
 from adjudge.judges.panel import decide
-from adjudge.judges.verdict import Answer, Attempt, Source, Usage, Verdict
+from adjudge.judges.verdict import Answer, Source, Verdict
 from adjudge.pipeline.grade import CitationRow, ErrorRow, GradeRow, StatementRow, VoteRow, WindowRow
 from adjudge.pipeline.grading.questions import Question
 from adjudge.pipeline.planning.plan import PlannedGrader, PlannedStatement
 from adjudge.pipeline.scoring import exact, result, score
-from adjudge.pipeline.spent import spent_nothing, spent_on, usage_row
+from adjudge.pipeline.spent import spent_nothing, spent_on
 from adjudge.pipeline.windows import decide_over
 
 Outcome = Answer | Failure
@@ -37,7 +37,7 @@ def statements_grade(
     for question, outcome in zip(asked, outcomes, strict=True):
         for index, place in enumerate(question.places):
             vote = outcome if isinstance(outcome, Failure) else outcome.verdicts[index]
-            ballots[place].append(_Vote(question=question, outcome=outcome, vote=vote))
+            ballots[place].append(_Vote(question, outcome, vote))
     rows = [
         _statement_row(grader, place, statement, ballots[place]) for place, statement in enumerate(statements)
     ]
@@ -66,7 +66,7 @@ def answered(grade: GradeRow) -> Iterator[str]:
                     yield part["verdict_key"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)  # frozen ones take three times as long to make, and there is one for every verdict
 class _Vote:
     """What one question's outcome says of one statement."""
 
@@ -75,7 +75,7 @@ class _Vote:
     vote: Verdict | Failure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class _Voter:
     """One sample of one judge: its vote, or its votes about windows, and what they come to."""
 
@@ -115,6 +115,7 @@ def _statement_row(
     attempts = [attempt for vote in ballot for attempt in vote.outcome.attempts]
     answers = [vote.outcome for vote in ballot if isinstance(vote.outcome, Answer)]
     sources: set[Source] = {answer.source for answer in answers}
+    spent = spent_on(attempts)
     row: StatementRow = {
         "id": f"s{place + 1}",
         "text": statement.text,
@@ -127,14 +128,13 @@ def _statement_row(
         "cached": len(answers) == len(ballot) and "live" not in sources,
         "source": sources.pop() if len(sources) == 1 else None,
         "verdict_key": _key(voters[0]) if alone else None,
-        "judge": "+".join(dict.fromkeys(vote.question.judge for vote in ballot)),
-        "model": "+".join(dict.fromkeys(vote.question.request.model.name for vote in ballot)),
-        "served_model": "+".join(dict.fromkeys(a.served_model for a in answers if a.served_model)) or None,
+        "judge": _joined([vote.question.judge for vote in ballot]),
+        "model": _joined([vote.question.request.model.name for vote in ballot]),
+        "served_model": _joined([name for answer in answers if (name := answer.served_model)]) or None,
         "attempts": len(attempts),
-        "usage": usage_row(Usage()),
-        "cost_usd": None,
+        "usage": spent["usage"],
+        "cost_usd": None if spent["cost_unknown_calls"] or not attempts else spent["cost_usd"],
     }
-    _add_cost(row, attempts)
     if isinstance(decided, Failure):
         row["error"] = _error(decided.cause, decided.message, decided.retryable)
     else:
@@ -151,10 +151,12 @@ def _statement_row(
 
 
 def _voters(statement: PlannedStatement, ballot: Sequence[_Vote]) -> list[_Voter]:
+    if len(ballot) == 1 and ballot[0].question.window is None:
+        return [_Voter([*ballot], ballot[0].vote)]
     votes: dict[tuple[str, int], list[_Vote]] = {}
     for vote in ballot:
         votes.setdefault((vote.question.judge, vote.question.request.sample), []).append(vote)
-    return [_Voter(votes=each, decided=_decided(statement, each)) for each in votes.values()]
+    return [_Voter(each, _decided(statement, each)) for each in votes.values()]
 
 
 def _decided(statement: PlannedStatement, votes: Sequence[_Vote]) -> Verdict | Failure:
@@ -168,10 +170,9 @@ def _key(voter: _Voter) -> str | None:
     return voter.votes[0].question.request.key if voter.votes[0].question.window is None else None
 
 
-def _add_cost(row: StatementRow, attempts: Sequence[Attempt]) -> None:
-    spent = spent_on(attempts)
-    row["usage"] = spent["usage"]
-    row["cost_usd"] = None if spent["cost_unknown_calls"] or not attempts else spent["cost_usd"]
+def _joined(names: Sequence[str]) -> str:
+    """Each name once, in their order."""
+    return names[0] if len(names) == 1 else "+".join(dict.fromkeys(names))
 
 
 def _citation_rows(verdict: Verdict) -> list[CitationRow]:

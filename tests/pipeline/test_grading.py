@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,9 @@ class Fake:
 
     def recall(self, request: JudgeRequest, /) -> Answer | None:
         return self.recalls.get(request.statements[0])
+
+    def recall_all(self, requests: Sequence[JudgeRequest], /) -> list[Answer | None]:
+        return [self.recall(request) for request in requests]
 
     async def judge(self, request: JudgeRequest, /) -> Answer | Failure:
         self.at_once += 1
