@@ -23,6 +23,9 @@ LONGEST_GATE = 120.0
 FIRST_LIMIT = 10
 """Requests in flight before a judge has shown that it takes more: no more than open its breaker."""
 
+RAMP = 3
+"""By so much a success raises the limit until the first 429: four times as many each round trip."""
+
 SLOWEST_GROWTH = 4
 """Successes a larger limit takes at least, or a judge that bears one call would refuse every other."""
 
@@ -77,8 +80,8 @@ class Governor:
 
     - Gate: after a Retry-After nothing goes out before it ends. A 429 that names no time closes the gate
       for 1 s, 2 s, 4 s, ... (half of it random).
-    - Limit: begins small and doubles until the first 429; then one more after a limit's worth of successes,
-      halved on a 429, once per round trip.
+    - Limit: begins small and is raised by each success until the first 429; then one more after a limit's
+      worth of successes, halved on a 429, once per round trip.
     - Breaker: see `Breaker`. A fatal failure shuts the judge for good.
     - Retry quota: a success gives back what its last retry took.
 
@@ -104,7 +107,7 @@ class Governor:
         self._most, self._limit = max_concurrency, min(FIRST_LIMIT, max_concurrency)
         self._in_flight = self._unstored = self._epoch = self._successes = self._refusals = 0
         self._storing = storing
-        self._doubling = True
+        self._ramping = True
         self._gate = -inf
         self._breaker = Breaker(patience)
         self._last_fault = ""
@@ -219,13 +222,15 @@ class Governor:
         self._refusals = 0
         self._successes += 1
         self.return_retry(SUCCESS)
-        if self._doubling or self._successes >= max(SLOWEST_GROWTH, self._limit):
+        if self._ramping:
+            self._limit, self._successes = min(self._most, self._limit + RAMP), 0
+        elif self._successes >= max(SLOWEST_GROWTH, self._limit):
             self._limit, self._successes = min(self._most, self._limit + 1), 0
         self._answered(permit)
 
     def _answered(self, permit: Permit) -> None:
         if self._breaker.answered(permit.probe):
-            self._limit, self._doubling = min(FIRST_LIMIT, self._limit), True
+            self._limit, self._ramping = min(FIRST_LIMIT, self._limit), True
 
     def _failed(self, permit: Permit, failure: Failure) -> None:
         if not failure.attempts:
@@ -254,7 +259,7 @@ class Governor:
         self._throttled += 1
         if permit.epoch != self._epoch:
             return 0.0
-        self._epoch, self._doubling, self._successes = self._epoch + 1, False, 0
+        self._epoch, self._ramping, self._successes = self._epoch + 1, False, 0
         self._limit = max(1, self._limit // 2)
         pause = 2.0 ** min(self._refusals, 7) * (1 + self.chance()) / 2
         self._refusals += 1

@@ -8,7 +8,7 @@ import pytest
 
 from adjudge.judges.failure import Cause, Failure
 from adjudge.judges.governing.deadline import Deadline
-from adjudge.judges.governing.governor import FIRST_LIMIT, LONGEST_GATE, Governor, Permit
+from adjudge.judges.governing.governor import FIRST_LIMIT, LONGEST_GATE, RAMP, Governor, Permit
 from adjudge.judges.verdict import Answer, Attempt, Verdict
 
 ANSWER = Answer(verdicts=(Verdict(decision="met", rationale=""),), attempts=(Attempt(),))
@@ -121,15 +121,15 @@ async def test_verdicts_under_way_go_before_new_ones() -> None:
 
 
 async def test_every_success_raises_the_limit_until_the_first_429() -> None:
-    subject = governor(max_concurrency=13)
+    subject = governor(max_concurrency=FIRST_LIMIT + 2 * RAMP + 1)
 
     for _ in range(2):
         await once(subject, ANSWER)
-    assert subject.state().limit == 12
+    assert subject.state().limit == FIRST_LIMIT + 2 * RAMP
     for _ in range(5):
         await once(subject, ANSWER)
 
-    assert subject.state().limit == 13
+    assert subject.state().limit == FIRST_LIMIT + 2 * RAMP + 1
 
 
 async def test_a_429_halves_the_limit_once_per_round_trip() -> None:
