@@ -102,7 +102,7 @@ class Ledger:
         for start in range(0, len(keys), _AT_ONCE):
             some = keys[start : start + _AT_ONCE]
             try:
-                found = dict(self._rows.get(some))
+                found = self._rows.get(some)
             except sqlite3.Error as error:
                 if not is_damage(error):
                     raise failed(self.directory, error) from None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -61,7 +62,7 @@ def decode(line: bytes | str) -> Record:
             it has not exactly one verdict a statement, or a decision outside the closed set (J2a).
     """
     try:
-        record = _shape().validate_json(line)
+        record = _shape()(line)
     except ValidationError as error:
         raise DamagedRecordError(_words(error)) from None
     _check(record)
@@ -73,19 +74,22 @@ def decode(line: bytes | str) -> Record:
 
 
 @cache
-def _shape() -> TypeAdapter[Record]:
-    return TypeAdapter(Record)
+def _shape() -> Callable[[bytes | str], Record]:
+    return TypeAdapter(Record).validator.validate_json
 
 
 def _check(record: Record) -> None:
     """What types can't say."""
-    statements: list[Any] = record.fields.get("statements", [])
-    if not isinstance(record.fields.get("statements"), list) or {*map(type, statements)} - {str}:
+    statements: Any = record.fields.get("statements")
+    if type(statements) is not list or {*map(type, cast("list[Any]", statements))} - {str}:
         raise DamagedRecordError("fields.statements: no list of texts")
-    if not len(record.verdicts) == len(statements) > 0:
-        raise DamagedRecordError(f"verdicts: {len(record.verdicts)} for {len(statements)} statements")
-    if any(citation.turn < 1 for verdict in record.verdicts for citation in verdict.citations):
-        raise DamagedRecordError("verdicts: a cited turn below 1")
+    count = len(cast("list[str]", statements))
+    if not len(record.verdicts) == count > 0:
+        raise DamagedRecordError(f"verdicts: {len(record.verdicts)} for {count} statements")
+    for verdict in record.verdicts:
+        for citation in verdict.citations:
+            if citation.turn < 1:
+                raise DamagedRecordError("verdicts: a cited turn below 1")
     try:
         if digest(canonical_json(record.fields)) != record.key:
             raise DamagedRecordError("key: not the digest of its fields")

@@ -63,19 +63,21 @@ class Rows:
         found = {_text(key): _text(value) for key, value in stored}
         return found if SETTINGS.keys() <= found.keys() else None
 
-    def get(self, keys: Sequence[str]) -> Iterator[tuple[str, Record | DamagedRecordError]]:
-        """Those of `keys` that have a row, as `scan` gives them, in no order; at most 1,000 keys.
+    def get(self, keys: Sequence[str]) -> dict[str, Record | DamagedRecordError]:
+        """What each of `keys` that has a row holds or why it can't be believed; at most 1,000 keys.
 
         Raises:
             sqlite3.Error: if they can't be read.
         """
         asked = f"{_GET}({','.join('?' * len(keys))})"
-        for name, *row in self._connection.execute(asked, keys):
-            key = str(_text(name))
+        found: dict[str, Record | DamagedRecordError] = {}
+        for name, raw, mode, filename, value in self._connection.execute(asked, keys):
+            key: str = name.decode()
             try:
-                yield key, _read(key, *row)
+                found[key] = _read(key, raw, mode, filename, value)
             except DamagedRecordError as error:
-                yield key, error
+                found[key] = error
+        return found
 
     def scan(self) -> Iterator[tuple[str, Record | DamagedRecordError]]:
         """Every row in the order of keys, as its key and what it holds or why it can't be believed."""
