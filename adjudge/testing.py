@@ -57,14 +57,20 @@ class FaultServer:
         count: how many requests were received.
     """
 
-    def __init__(self, script: Script = None, *, keep: bool = True) -> None:
-        """Serve `script`; with `keep=False` count requests but don't keep them, for benchmarks."""
+    def __init__(self, script: Script = None, *, keep: bool = True, port: int = 0) -> None:
+        """Serve `script`.
+
+        Args:
+            script: what is answered.
+            keep: whether requests are kept; else they are only counted, for benchmarks.
+            port: where to listen; 0 takes a free one.
+        """
         self.requests: list[Request] = []
         self.calls: Counter[str] = Counter()
         self.count = 0
         self._script = script
         self._keep = keep
-        self._port = 0
+        self._port = port
         self._serving: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread: threading.Thread | None = None

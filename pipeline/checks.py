@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from types import TracebackType
 from typing import Any, cast
 
 from adjudge.judges.failure import Failure, UsageError
@@ -35,7 +36,11 @@ def check(label: str, passed: bool, detail: str = "") -> Check:
 
 
 def optional(label: str, passed: bool, detail: str = "") -> Check:
-    """An optional check: it counts for the score, never for the pass of a required-only grader."""
+    """A check that is not required, but counts for the score (S3).
+
+    So one that did not pass still fails a grade whose threshold is 1, the default. Where the required checks
+    alone shall decide, write `threshold: 0` for the grader in the suite.
+    """
     return Check(label=label, passed=passed, detail=detail, required=False)
 
 
@@ -59,7 +64,8 @@ def load_verifier(path: Path, function: str) -> Verifier:
         with redirect_stdout(sys.stderr):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything
-        raise UsageError(f"verifier {str(path)!r} could not be loaded: {_describe(error)}") from None
+        said = _describe(error, str(path))
+        raise UsageError(f"verifier {str(path)!r} could not be loaded: {said}") from None
     finally:
         sys.path.remove(folder)
     found: Any = getattr(module, function, None)
@@ -80,7 +86,7 @@ def verify(verifier: Verifier, conversation: Conversation) -> list[Check] | Fail
     except NoRequiredChecks as error:
         return Failure(cause="no_required_checks", message=str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything
-        return Failure(cause="verifier_error", message=_describe(error))
+        return Failure(cause="verifier_error", message=_describe(error, _file_of(verifier)))
     return checks
 
 
@@ -98,12 +104,21 @@ def _refuse_odd(checks: list[Check]) -> None:
         raise NoRequiredChecks("the verifier returned no required check, so it could never fail")
 
 
-def _describe(error: BaseException) -> str:
-    """Class, text and the last place in the file that raised, on one line."""
-    trace, place = error.__traceback__, ""
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        place = f" ({Path(code.co_filename).name}:{trace.tb_lineno})"
-        trace = trace.tb_next
+def _file_of(verifier: Verifier) -> str | None:
+    module = sys.modules.get(getattr(verifier, "__module__", ""))
+    return getattr(module, "__file__", None)
+
+
+def _describe(error: BaseException, file: str | None) -> str:
+    """Class and text on one line, with the last place in the verifier's own `file`, if it got there."""
+    places = [(step.tb_frame.f_code.co_filename, step.tb_lineno) for step in _steps(error.__traceback__)]
+    own = [place for place in places if file in (None, place[0])]
+    place = f" ({Path(own[-1][0]).name}:{own[-1][1]})" if own else ""
     text = " ".join(str(error).encode(errors="backslashreplace").decode().split())[:300]
     return f"{type(error).__name__}: {text}{place}" if text else f"{type(error).__name__}{place}"
+
+
+def _steps(trace: TracebackType | None) -> Iterator[TracebackType]:
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next

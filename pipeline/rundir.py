@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
@@ -27,6 +28,8 @@ ERRORS = "errors.jsonl"
 RESULTS = "results.jsonl"
 SUMMARY = "summary.json"
 STABILITY = "stability.json"
+
+_BEGINNING = 4096
 
 
 def new_run_id() -> str:
@@ -183,13 +186,24 @@ def find_run(reference: str, home: Path) -> Run:
     if not known:
         raise UsageError(f"no run in {str(runs)!r} yet; start one with `adjudge run SUITE`")
     if reference == "latest":
-        return _own(runs / known[-1])
+        return _own(max((runs / name for name in known), key=lambda path: (_begun(path), path.name)))
     matches = [name for name in known if name == reference] or [n for n in known if n.startswith(reference)]
     if len(matches) == 1 and reference:
         return _own(runs / matches[0])
     listed = ", ".join((matches or known)[-5:])
     problem = "names several runs" if matches else "names no run"
     raise UsageError(f"{reference!r} {problem} in {str(runs)!r}; there are: {listed}")
+
+
+def _begun(run: Path) -> datetime:
+    """When a run was planned, from the first lines of its plan; long ago where they don't say."""
+    with storage(run / PLAN, "read"), (run / PLAN).open("rb") as file:
+        said = re.search(rb'^  "created": "([^"]+)"', file.read(_BEGINNING), re.MULTILINE)
+    try:
+        begun = datetime.fromisoformat(said[1].decode() if said else "")
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return begun if begun.tzinfo else begun.replace(tzinfo=UTC)
 
 
 def _own(path: Path) -> Run:

@@ -37,6 +37,14 @@ def test_every_statement_asked_about_is_met_unless_told_otherwise() -> None:
         assert said(post(server)) == [("s1", "undetermined"), ("s2", "met")]
 
 
+def test_a_server_listens_where_it_is_told() -> None:
+    with FaultServer(port=0) as first:
+        free = int(first.origin.rpartition(":")[2])
+    with FaultServer(port=free) as second:
+        assert second.origin == first.origin
+        assert said(post(second)) == [("s1", "met"), ("s2", "met")]
+
+
 def test_the_last_reply_repeats() -> None:
     with FaultServer([met(), says("x")]) as server:
         texts = [post(server)["choices"][0]["message"]["content"] for _ in range(3)]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Literal
 
 from adjudge.judges.failure import StorageError
 
@@ -20,11 +21,11 @@ LITTLE_SPACE = 1 << 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing looked at."""
+    """One thing looked at: `ok`, `-` where there is nothing to judge, or `look` where it hinders a run."""
 
     what: str
     said: str
-    fine: bool = True
+    mark: Literal["ok", "-", "look"] = "ok"
 
 
 def examine(home: Path, cache: Path) -> list[Finding]:
@@ -43,23 +44,28 @@ def _packages() -> Iterator[Finding]:
         try:
             found = version(name)
         except PackageNotFoundError:
-            yield Finding(what=name, said="not installed", fine=False)
+            yield Finding(what=name, said="not installed", mark="look")
             continue
         if found in COMPROMISED.get(name, ()):
-            yield Finding(what=name, said=f"{found} is a compromised release: uninstall it now", fine=False)
+            yield Finding(what=name, said=f"{found} is a compromised release: uninstall it now", mark="look")
         else:
             yield Finding(what=name, said=found)
 
 
 def _keys() -> Iterator[Finding]:
     for name in KEYS:
-        yield Finding(what=name, said="set" if os.environ.get(name) else "not set")
+        given = bool(os.environ.get(name, "").strip())
+        yield Finding(what=name, said="set" if given else "not set", mark="ok" if given else "-")
 
 
 def _space(home: Path) -> Finding:
     place = next(folder for folder in (home.absolute(), *home.absolute().parents) if folder.exists())
     free = shutil.disk_usage(place).free
-    return Finding(what=f"free space at {place}", said=f"{free / 1e9:.1f} GB", fine=free >= LITTLE_SPACE)
+    return Finding(
+        what=f"free space at {place}",
+        said=f"{free / 1e9:.1f} GB",
+        mark="ok" if free >= LITTLE_SPACE else "look",
+    )
 
 
 def _cache(directory: Path) -> Finding:
@@ -67,11 +73,11 @@ def _cache(directory: Path) -> Finding:
 
     what = f"cache {directory}"
     if not directory.exists():
-        return Finding(what=what, said="not made yet")
+        return Finding(what=what, said="not made yet", mark="-")
     warnings: list[str] = []
     try:
         with Ledger.open(directory, read_only=True, warn=warnings.append) as ledger:
             warnings += ledger.integrity()
     except StorageError as error:
-        return Finding(what=what, said=str(error), fine=False)
-    return Finding(what=what, said="; ".join(warnings) or "sound", fine=not warnings)
+        return Finding(what=what, said=str(error), mark="look")
+    return Finding(what=what, said="; ".join(warnings) or "sound", mark="look" if warnings else "ok")

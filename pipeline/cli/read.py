@@ -145,9 +145,8 @@ def doctor(home: Path, cache: Path) -> int:
 
     report = examine(home, cache)
     for finding in report:
-        mark = "ok  " if finding.fine else "look"
-        sys.stdout.write(f"{mark}  {visible(finding.what)}: {visible(finding.said)}\n")
-    return 0 if all(finding.fine for finding in report) else 4
+        sys.stdout.write(f"{finding.mark:<4}  {visible(finding.what)}: {visible(finding.said)}\n")
+    return 4 if any(finding.mark == "look" for finding in report) else 0
 
 
 def _write(run: Run, form: str, stream: TextIO) -> None:

@@ -234,8 +234,9 @@ def test_the_progress_of_a_run_is_not_drawn_where_there_is_no_terminal(desk: Des
 def test_the_doctor_says_which_keys_are_set_and_never_what_they_are(desk: Desk) -> None:
     done = desk.adjudge("doctor")
 
-    assert "OPENAI_API_KEY: set" in done.out
-    assert "ANTHROPIC_API_KEY: not set" in done.out
+    assert "ok    OPENAI_API_KEY: set\n" in done.out
+    assert "-     ANTHROPIC_API_KEY: not set\n" in done.out
+    assert (done.code, "look" in done.out) == (0, False)
     assert "sk-test" not in done.out
     assert desk.files() == {"conversations.jsonl"}
 

@@ -145,6 +145,22 @@ def test_an_error_is_told_on_one_line_with_its_place() -> None:
     assert len(outcome.message) < 400
 
 
+def test_the_place_told_is_in_the_verifiers_own_file(tmp_path: Path) -> None:
+    verifier = load(tmp_path, "import json\ndef verify(c):\n    return json.loads('{')\n")
+
+    outcome = verify(verifier, CONVERSATION)
+
+    assert isinstance(outcome, Failure)
+    assert outcome.message.endswith("(verifier.py:3)")
+
+
+def test_what_was_returned_has_no_place_in_a_file(tmp_path: Path) -> None:
+    outcome = verify(load(tmp_path, "def verify(c): return [True]\n"), CONVERSATION)
+
+    assert isinstance(outcome, Failure)
+    assert ".py" not in outcome.message
+
+
 @pytest.mark.parametrize(
     ("threshold", "checks", "score", "result"),
     [

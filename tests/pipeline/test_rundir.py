@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import datetime
 from pathlib import Path
@@ -76,6 +77,24 @@ def test_a_run_is_found_by_directory_id_beginning_and_as_the_latest(new_run: New
     assert find_run(first.id, home).id == first.id
     assert find_run("latest", home).id == second.id
     assert find_run(first.id[:-1], home).id == first.id
+
+
+def test_the_latest_run_is_the_one_that_began_last_whatever_its_name(new_run: NewRun, tmp_path: Path) -> None:
+    first, second = new_run(), new_run()
+    renamed = first.path.rename(first.path.with_name("zz-from-elsewhere"))
+    plan = (renamed / "plan.json").read_text()
+    begun = first_created(plan)
+
+    (renamed / "plan.json").write_text(plan.replace(begun, "2020-01-01T00:00:00+00:00"))
+    assert find_run("latest", tmp_path / "home").id == second.id
+
+    same = first_created((second.path / "plan.json").read_text())
+    (renamed / "plan.json").write_text(plan.replace(begun, same))
+    assert find_run("latest", tmp_path / "home").id == "zz-from-elsewhere"
+
+
+def first_created(plan: str) -> str:
+    return json.loads(plan)["created"]
 
 
 def test_the_beginning_of_several_ids_is_refused_and_an_id_that_begins_another_is_not(
