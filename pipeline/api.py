@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from adjudge.judges.calling.access import refuse_secrets
 from adjudge.judges.calling.families import resolved
@@ -21,12 +21,13 @@ from adjudge.judges.governing.retry import RetryingJudge
 from adjudge.judges.governing.wallet import Wallet
 from adjudge.judges.ledger.ledger import Ledger
 from adjudge.judges.ledger.recorded import Recordings
+from adjudge.judges.media import MEDIA_KINDS
 from adjudge.judges.prompt import load_prompt
 from adjudge.judges.protocol import Judge
 from adjudge.judges.request import Calls, Model
-from adjudge.judges.room import known_windows
+from adjudge.judges.room import known_media, known_windows
 from adjudge.pipeline.conversation import Conversation, Overflow, StatementSpec
-from adjudge.pipeline.evidence import EvidenceOptions, render
+from adjudge.pipeline.evidence import render_for
 from adjudge.pipeline.explain import findings
 from adjudge.pipeline.grade import GradeRow
 from adjudge.pipeline.grading.bench import Bench, Lookup
@@ -36,12 +37,14 @@ from adjudge.pipeline.grading.statements import Outcome, statements_grade
 from adjudge.pipeline.grading.together import together
 from adjudge.pipeline.grading.unwatched import Unwatched
 from adjudge.pipeline.planning.freeze import Overrides, plan_run, planned_statement
-from adjudge.pipeline.planning.plan import PlannedGrader, PlannedStatement
+from adjudge.pipeline.planning.plan import PlannedGrader, PlannedStatement, options_of
 from adjudge.pipeline.rundir import Run, new_run_id, on_trial
 from adjudge.pipeline.suite.load import JudgeSpec, load_suite
+from adjudge.pipeline.suite.spec import EvidenceSpec
 
 HOME = Path(".adjudge")
 _log = logging.getLogger("adjudge")
+T = TypeVar("T", bound=BaseModel)
 
 
 def run(
@@ -83,10 +86,11 @@ def run(
         max_cost_usd: hard cap on US dollars.
 
     Raises:
-        UsageError: the suite, a judge or a verifier can't be used.
+        UsageError: the suite, a judge or a verifier can't be used; `offline` together with `refresh`.
         StorageError: the run or the cache can't be written.
         RuntimeError: called inside a running event loop; use `arun` there.
     """
+    _refuse_running_loop("run", "arun")
     return asyncio.run(
         arun(
             suite,
@@ -125,7 +129,7 @@ async def arun(
     max_cost_usd: float | None = None,
 ) -> Run:
     """`run`, inside an event loop. Same arguments, result and errors."""
-    _refuse_text(conversations=conversations, graders=graders)
+    _refuse_no_list(conversations=conversations or (), graders=graders)
     overrides = Overrides(
         model=judge,
         api_base=api_base,
@@ -137,6 +141,7 @@ async def arun(
         max_cost_usd=max_cost_usd,
         refresh=refresh,
     )
+    overrides.refuse_offline(offline)
     started = plan_run(load_suite(suite, conversations=conversations), Path(out), overrides)
     lookup = Lookup(cache=Path(cache or Path(out) / "cache"), offline=offline)
     with on_trial(started):
@@ -147,7 +152,7 @@ async def arun(
 def grade(
     conversation: Conversation | Mapping[str, Any],
     *,
-    statements: Sequence[str | StatementSpec],
+    statements: Sequence[str | StatementSpec | Mapping[str, Any]],
     judge: str | Judge,
     threshold: float = 1.0,
     calls: Calls = "per_statement",
@@ -155,13 +160,14 @@ def grade(
     params: Mapping[str, Any] | None = None,
     window: int | None = None,
     overflow: Overflow = "errored",
+    evidence: Mapping[str, Any] | None = None,
     cache: str | Path = HOME / "cache",
 ) -> GradeRow:
     """Grade one conversation by statements; the result has the shape of a grade in `results.jsonl`.
 
     Args:
         conversation: a conversation, or a native one as plain values (spec section 7).
-        statements: sentences that should be true of it, or `StatementSpec(text=..., required=True)`.
+        statements: sentences that should be true of it, or `{"text": ..., "required": True}`.
         judge: a litellm model name, or anything with `async def judge(request)` such as a `ScriptedJudge`.
         threshold: the score that passes, in [0, 1].
         calls: one call a statement, or one for all.
@@ -170,14 +176,17 @@ def grade(
         window: tokens that the judge reads at once, the reply's included; None is what litellm lists for it.
         overflow: what becomes of a longer conversation: `errored`, or judged in `windows` by statements that
             have an `over_windows`.
+        evidence: what of the conversation is shown, with the keys of a suite's `evidence`, such as
+            `{"timestamps": False}`.
         cache: directory of the verdict cache, where `judge` is a name.
 
     Raises:
-        UsageError: the conversation is none; the judge can't be used, or its address or parameters hold a
-            secret.
+        UsageError: the conversation, a statement, `evidence` or the judge is none; the judge can't be used,
+            or its address or parameters hold a secret.
         StorageError: the cache can't be written.
         RuntimeError: called inside a running event loop; use `agrade` there.
     """
+    _refuse_running_loop("grade", "agrade")
     return asyncio.run(
         agrade(
             conversation,
@@ -189,6 +198,7 @@ def grade(
             params=params,
             window=window,
             overflow=overflow,
+            evidence=evidence,
             cache=cache,
         )
     )
@@ -197,7 +207,7 @@ def grade(
 async def agrade(
     conversation: Conversation | Mapping[str, Any],
     *,
-    statements: Sequence[str | StatementSpec],
+    statements: Sequence[str | StatementSpec | Mapping[str, Any]],
     judge: str | Judge,
     threshold: float = 1.0,
     calls: Calls = "per_statement",
@@ -205,25 +215,29 @@ async def agrade(
     params: Mapping[str, Any] | None = None,
     window: int | None = None,
     overflow: Overflow = "errored",
+    evidence: Mapping[str, Any] | None = None,
     cache: str | Path = HOME / "cache",
 ) -> GradeRow:
     """`grade`, inside an event loop. Same arguments, result and errors."""
-    _refuse_text(statements=statements)
-    graded = _conversation(conversation)
-    planned = [planned_statement(statement) for statement in statements]
+    _refuse_no_list(statements=statements)
+    _refuse_no_judge(judge)
+    graded = _valid("a conversation", Conversation, conversation)
+    shown = options_of(_valid("evidence", EvidenceSpec, evidence or {}))
+    planned = [planned_statement(_statement(statement)) for statement in statements]
     grader = _grader(planned, threshold, calls, overflow)
-    model, limits = Model(name=""), dict[str, int]()
+    model, limits, takes = Model(name=""), dict[str, int](), MEDIA_KINDS
     if isinstance(judge, str):
         model = resolved(Model(name=judge, api_base=api_base, params=params or {}), os.environ)
         refuse_secrets(f"judge {judge!r}", model)
         limits = known_windows({"judge": model})
+        takes = tuple(known_media({"judge": model})["judge"])
     if window is not None:
         limits["judge"] = window
     asked = list(
         questions(
             grader,
             planned,
-            {"judge": render(graded, EvidenceOptions())},
+            render_for(graded, shown, {"judge": takes}),
             models={"judge": model},
             limits=limits,
             prompt=load_prompt("judge"),
@@ -254,25 +268,68 @@ async def _asked(judge: Judge, question: Question) -> Outcome:
     return question.refused or await judge.judge(question.request)
 
 
-def _refuse_text(**lists: object) -> None:
-    """Refuse one text where a list is meant: its letters would be taken for the items.
+def _refuse_running_loop(name: str, inside: str) -> None:
+    """Refuse to wait inside an event loop, which would stand still.
+
+    Raises:
+        RuntimeError: there is a running one, as in a notebook.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise RuntimeError(
+        f"adjudge.{name}() can't be called while an event loop runs, as in a notebook: "
+        f"write `await adjudge.{inside}(...)`"
+    )
+
+
+def _refuse_no_list(**lists: object) -> None:
+    """Refuse one text or path where a list is meant: its letters would be taken for the items.
 
     Raises:
         UsageError: naming the argument.
     """
     for name, value in lists.items():
-        if isinstance(value, str):
+        if isinstance(value, (str, bytes, Path)):
             raise UsageError(f"{name} is a list: write {name}=[{value!r}]")
+        if isinstance(value, Mapping) or not isinstance(value, Iterable):
+            raise UsageError(f"{name} is a list, not {value!r:.80}")
 
 
-def _conversation(given: Conversation | Mapping[str, Any]) -> Conversation:
-    if isinstance(given, Conversation):
+def _refuse_no_judge(judge: object) -> None:
+    """Refuse what can't be asked.
+
+    Raises:
+        UsageError: naming it, and what a judge needs.
+    """
+    asked = getattr(judge, "judge", None)
+    if not isinstance(judge, str) and (isinstance(judge, type) or not callable(asked)):
+        raise UsageError(
+            "a judge is a model's name, such as 'openai/gpt-5-mini', or an object with "
+            f"`async def judge(self, request)` that returns an Answer or a Failure; this is {judge!r:.80}"
+        )
+
+
+def _statement(given: str | StatementSpec | Mapping[str, Any]) -> str | StatementSpec:
+    return given if isinstance(given, str) else _valid("a statement", StatementSpec, given)
+
+
+def _valid(what: str, model: type[T], given: T | Mapping[str, Any]) -> T:
+    """`given`, or what its keys make.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if isinstance(given, model):
         return given
+    if not isinstance(given, Mapping):
+        raise UsageError(f"not {what}: {given!r:.80}")
     try:
-        return Conversation.model_validate(dict(given))
+        return model.model_validate(dict(given))
     except ValidationError as error:
-        wrong = "; ".join(str(finding) for finding in findings(error, Conversation))
-        raise UsageError(f"not a conversation: {wrong}") from None
+        wrong = "; ".join(str(finding) for finding in findings(error, model))
+        raise UsageError(f"not {what}: {wrong}") from None
 
 
 def _grader(

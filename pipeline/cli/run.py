@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from adjudge.judges.failure import UsageError
-from adjudge.pipeline.aggregate import results_by_grader
+from adjudge.pipeline.aggregate import counting_results
 from adjudge.pipeline.display import json_text, visible
 from adjudge.pipeline.grade import SummaryRow
 from adjudge.pipeline.grading.bench import Lookup
@@ -19,6 +21,9 @@ from adjudge.pipeline.planning.plan import Plan
 from adjudge.pipeline.reports.progress import Progress
 from adjudge.pipeline.rundir import Run, find_run, on_trial
 from adjudge.pipeline.suite.load import Budget, load_suite
+
+_OBJECTS = 20_000
+"""So many new objects are looked through for garbage at a time. What a run makes is seldom any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +56,7 @@ def run(
     Raises:
         UsageError, StorageError: see `plan_run` and `carry_out`.
     """
+    overrides.refuse_offline(settings.offline)
     started = plan_run(load_suite(suite, conversations=conversations), settings.home, overrides)
     with on_trial(started):
         summary = _carry_out(started, settings)
@@ -78,6 +84,7 @@ def dry_run(
     """
     from adjudge.pipeline.preview.estimate import estimate, estimate_text
 
+    overrides.refuse_offline(settings.offline)
     found = estimate(load_suite(suite, conversations=conversations), overrides, settings.lookup)
     if settings.as_json:
         sys.stdout.write(json_text(found))
@@ -95,6 +102,8 @@ def _carry_out(run: Run, settings: Settings, caps: Budget | None = None) -> Summ
     def watch(states: JudgeStates) -> Progress:
         return Progress(sys.stderr, total=total, judges=states, quiet=settings.quiet)
 
+    gc.freeze()  # what was loaded so far stays: nothing to look through again and again
+    gc.set_threshold(_OBJECTS)
     return asyncio.run(carry_out(run, plan, settings.lookup, watch, caps=caps, warn=warn))
 
 
@@ -114,8 +123,9 @@ def _report(run: Run, summary: SummaryRow, settings: Settings) -> int:
 def _print(run: Run, summary: SummaryRow) -> None:
     from adjudge.pipeline.reports.run import look_at, print_run
 
-    print_run(summary, results_by_grader(run.results()), sys.stdout)
-    look = look_at(run.results())
+    results: dict[str, Counter[str]] = {}
+    look = look_at(counting_results(run.results(), results))
+    print_run(summary, results, sys.stdout)
     if look:
         sys.stdout.write("\n" + look)
     plan = run.plan()

@@ -85,6 +85,18 @@ class Overrides:
             if value is not None and not value >= lowest:
                 raise UsageError(f"{name} is {lowest} or more, not {value!r}")
 
+    def refuse_offline(self, offline: bool) -> None:
+        """Refuse to ask again where nobody may be asked.
+
+        Raises:
+            UsageError: both are wanted.
+        """
+        if offline and self.refresh:
+            raise UsageError(
+                "--refresh asks again and --offline asks nobody: leave one of them out "
+                "(ADJUDGE_REFRESH and ADJUDGE_OFFLINE count, too)"
+            )
+
     def grader(self, grader: StatementsGrader | ChecksGrader) -> StatementsGrader | ChecksGrader:
         """A grader of the suite with this command line's word on it."""
         if self.samples is None or isinstance(grader, ChecksGrader):

@@ -184,14 +184,7 @@ class PlanHead(_Frozen):
 
     def evidence_options(self) -> EvidenceOptions:
         """What of a conversation judges are shown."""
-        return EvidenceOptions(
-            tool_results=self.evidence.tool_results,
-            system_prompt=self.evidence.system_prompt,
-            timestamps=self.evidence.timestamps,
-            metadata=tuple(self.evidence.metadata),
-            media=self.evidence.media,
-            reasoning=self.evidence.reasoning,
-        )
+        return options_of(self.evidence)
 
     def takes(self) -> dict[str, list[MediaKind]]:
         """The media that each judge takes beside text, by its name."""
@@ -200,6 +193,18 @@ class PlanHead(_Frozen):
     def effective(self, grader: PlannedGrader, conversation: PlannedConversation) -> list[PlannedStatement]:
         """The statements `grader` is asked about `conversation`: its own, the test's, the conversation's."""
         return [*grader.statements, *conversation.statements.get(grader.name, [])]
+
+
+def options_of(evidence: EvidenceSpec) -> EvidenceOptions:
+    """What of a conversation judges are shown, from a suite's `evidence`."""
+    return EvidenceOptions(
+        tool_results=evidence.tool_results,
+        system_prompt=evidence.system_prompt,
+        timestamps=evidence.timestamps,
+        metadata=tuple(evidence.metadata),
+        media=evidence.media,
+        reasoning=evidence.reasoning,
+    )
 
 
 class Tail(_Frozen):

@@ -137,6 +137,16 @@ def test_refresh_asks_again_and_keeps_the_older_verdict_in_history(desk: Desk) -
     assert [row["verdicts"][0]["decision"] for row in json.loads(line)["history"]] == ["met"]
 
 
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]], ids=["run", "dry run"])
+def test_asking_again_offline_is_refused(desk: Desk, dry: list[str]) -> None:
+    desk.suite(desk.grader("A."))
+
+    done = desk.run("--offline", "--refresh", *dry)
+
+    assert (done.code, desk.runs) == (2, [])
+    assert "--refresh asks again and --offline asks nobody" in done.err
+
+
 @pytest.mark.parametrize("where", ["suite", "option", "environment"])
 def test_max_calls_is_a_hard_cap_and_resume_goes_on_with_more(desk: Desk, where: str) -> None:
     desk.suite(desk.grader(*"ABCDE"), budget={"max_calls": 3 if where == "suite" else 5})

@@ -60,6 +60,63 @@ def test_one_sentence_where_statements_are_meant_is_refused() -> None:
         adjudge.grade(CONVERSATION, statements="It is done.", judge=adjudge.ScriptedJudge({}))
 
 
+@pytest.mark.parametrize("given", [None, 7, {"text": "It is done."}, Path("s.txt")], ids=repr)
+def test_what_is_no_list_of_statements_is_refused(given: Any) -> None:
+    with pytest.raises(adjudge.UsageError, match="statements is a list"):
+        adjudge.grade(CONVERSATION, statements=given, judge=adjudge.ScriptedJudge({}))
+
+
+def test_a_statement_may_be_written_as_in_a_suite() -> None:
+    judge = adjudge.ScriptedJudge({"It is done.": "met", "It is fun.": "not_met"})
+    statements = [{"text": "It is fun.", "required": True}, "It is done."]
+
+    grade = adjudge.grade(CONVERSATION, statements=statements, judge=judge, threshold=0.5)
+
+    assert (grade["result"], grade["score"]) == ("failed", 0.5)
+    with pytest.raises(adjudge.UsageError, match=r"not a statement: .*'requird'"):
+        adjudge.grade(CONVERSATION, statements=[{"text": "A.", "requird": True}], judge=judge)
+
+
+@pytest.mark.parametrize("given", [None, 7, len, adjudge.ScriptedJudge], ids=repr)
+def test_what_can_not_judge_is_refused_with_what_a_judge_needs(given: Any) -> None:
+    with pytest.raises(adjudge.UsageError, match=r"a judge is .*async def judge\(self, request\)"):
+        adjudge.grade(CONVERSATION, statements=["It is done."], judge=given)
+
+
+async def test_inside_an_event_loop_the_message_names_what_to_await() -> None:
+    with pytest.raises(RuntimeError, match=r"`await adjudge.agrade\(\.\.\.\)`"):
+        adjudge.grade(CONVERSATION, statements=["It is done."], judge=adjudge.ScriptedJudge({}))
+    with pytest.raises(RuntimeError, match=r"`await adjudge.arun\(\.\.\.\)`"):
+        adjudge.run("suite.yaml")
+
+
+def test_what_is_shown_is_chosen_as_in_a_suite(tmp_path: Path) -> None:
+    said = {"id": "c", "messages": [{"role": "system", "content": "Be kind."}, *CONVERSATION["messages"]]}
+    with FaultServer() as server:
+        for evidence in (None, {"system_prompt": False}):
+            adjudge.grade(
+                said,
+                statements=["It is done."],
+                judge="openai/any",
+                api_base=server.url,
+                evidence=evidence,
+                cache=tmp_path,
+            )
+
+    assert [b"Be kind." in request.body for request in server.requests] == [True, False]
+
+
+def test_an_option_of_evidence_that_is_none_is_refused() -> None:
+    judge = adjudge.ScriptedJudge({})
+    with pytest.raises(adjudge.UsageError, match=r"not evidence: unknown key 'timestamp'"):
+        adjudge.grade(CONVERSATION, statements=["A."], judge=judge, evidence={"timestamp": True})
+
+
+def test_a_program_can_not_ask_again_where_nobody_may_be_asked(tmp_path: Path) -> None:
+    with pytest.raises(adjudge.UsageError, match="--refresh asks again and --offline asks nobody"):
+        adjudge.run(suite(tmp_path), out=tmp_path / "out", offline=True, refresh=True)
+
+
 def test_a_cost_that_is_unknown_is_null_in_the_summary_and_not_zero(tmp_path: Path) -> None:
     with FaultServer() as server:
         summary = adjudge.run(suite(tmp_path, api_base=server.url), out=tmp_path / "out").summary()
