@@ -132,6 +132,7 @@ class _Tally:
             "failed": 0,
             "errored": 0,
             "missing": 0,
+            "ungradable": 0,
             "not_requested": 0,
             "not_gradable": 0,
             "unreadable": plan.tail.unreadable_count,
@@ -156,10 +157,13 @@ class _Tally:
         self._ungradable += bool(planned.graders) and not planned.gradable
         for grade in row["grades"]:
             self._add_grade(grade)
+        ungradable = 0
         for name in row.get("missing", []):
             counts["missing"] += 1
+            ungradable += not planned.gradable
             self._results["missing"] += name in self._gating
             self._graders[name].add_missing(errored=False)
+        counts["ungradable"] = counts.get("ungradable", 0) + ungradable
         if planned.graders:
             self._add_combined(row)
 

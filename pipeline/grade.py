@@ -158,7 +158,11 @@ class ResultRow(TypedDict):
 
 
 class CountsRow(TypedDict):
-    """How many of each there are. Grades: planned = passed + failed + errored + missing."""
+    """How many of each there are. Grades: planned = passed + failed + errored + missing.
+
+    `ungradable` are those of the missing grades that no resume can make: their conversation failed or was
+    canceled. Earlier versions wrote no such count.
+    """
 
     conversations: int
     grades: int
@@ -166,6 +170,7 @@ class CountsRow(TypedDict):
     failed: int
     errored: int
     missing: int
+    ungradable: NotRequired[int]
     not_requested: int
     not_gradable: int
     unreadable: int

@@ -46,11 +46,20 @@ NEXT_STEPS: dict[str, str] = {
     "verifier_error": "mend the verifier, then a new run",
     "no_required_checks": "let the verifier return a required check, then a new run",
     "no_statements": "give the grader a statement for these conversations, then a new run",
-    "budget_exhausted": "raise the budget, then resume",
-    "not_cached": "run without --offline, or import the verdicts",
+    "budget_exhausted": "resume with a higher --max-calls or --max-cost",
+    "not_cached": "resume without --offline, or import the verdicts",
     "canceled": "resume",
     "internal": "a fault of adjudge itself: errors.jsonl has the details",
 }
+
+
+RESUMABLE = frozenset(
+    {
+        *("rate_limited", "timeout", "unavailable", "circuit_open", "auth", "quota"),
+        *("malformed_output", "budget_exhausted", "not_cached", "canceled"),
+    }
+)
+"""Causes that `adjudge resume` may get past under the run's plan."""
 
 
 def run_text(summary: SummaryRow, results: Mapping[str, Counter[str]]) -> str:
@@ -214,9 +223,25 @@ def _decision(summary: SummaryRow) -> Iterator[list[Span]]:
     for reason in policy["reasons"]:
         yield _labelled("", [(visible(reason), "")])
     yield _labelled("Exit code", [(f"{code}: {EXIT_CODES.get(code, 'unknown')}", style)])
-    steps = [NEXT_STEPS.get(cause, "") for cause in summary["errors_by_cause"]]
-    if summary["counts"]["missing"] or any("resume" in step for step in steps):
-        yield _labelled("Next", [(f"adjudge resume {visible(summary['run_id'])}", "bold")])
+    for place, step in enumerate(_next(summary)):
+        yield _labelled("" if place else "Next", [(step, "bold")])
+
+
+def _next(summary: SummaryRow) -> Iterator[str]:
+    """What to do about what was not judged: `resume` only where it may judge more."""
+    counts, causes = summary["counts"], summary["errors_by_cause"].keys() & RESUMABLE
+    resume = f"adjudge resume {visible(summary['run_id'])}"
+    if "budget_exhausted" in causes:
+        spent = f"{summary['calls']} made so far"
+        yield f"{resume} --max-calls N  (more than the {spent}; or --max-cost USD, if that was the cap)"
+    elif causes or counts["missing"] > counts.get("ungradable", 0):
+        yield resume
+    if counts["not_gradable"]:
+        yield "a new run, with the failed or canceled conversations recorded again or taken out"
+    if counts["unreadable"]:
+        yield "mend the unreadable records (`adjudge conversations FILE` names them), then a new run"
+    if counts["evidence_incomplete"]:
+        yield "a new run, with the conversations flagged incomplete recorded whole"
 
 
 def _labelled(label: str, spans: list[Span]) -> list[Span]:

@@ -57,3 +57,24 @@ def test_one_conversation_is_shown_verdict_by_verdict(desk: Desk) -> None:
 def test_a_number_that_no_command_line_takes_is_refused_from_a_program_too(name: str, value: float) -> None:
     with pytest.raises(adjudge.UsageError, match=name):
         Overrides(**{name: value})  # pyright: ignore[reportArgumentType]
+
+
+def test_a_run_that_can_not_go_on_offers_no_resume(desk: Desk) -> None:
+    desk.suite(desk.grader("A."))
+    desk.conversations(desk.conversation("c1"), desk.conversation("c2", status="failed"))
+
+    done = desk.run()
+
+    assert done.code == 3
+    assert "adjudge resume" not in done.out
+    assert "Next          a new run, with the failed or canceled conversations" in done.out
+
+
+def test_a_capped_run_says_what_to_raise_and_that_is_what_helps(desk: Desk) -> None:
+    desk.suite(desk.grader("A.", "B."))
+
+    said = desk.run("--max-calls", "1").out
+
+    command = f"resume {desk.runs[-1].name} --max-calls"
+    assert f"Next          adjudge {command} N  (more than the 1 made so far" in said
+    assert desk.adjudge(*command.split(), "2").code == 0

@@ -11,14 +11,14 @@ import sys
 import threading
 import unicodedata
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
 import pytest
 
 from adjudge.judges.failure import Cause
 from adjudge.pipeline.aggregate import results_by_grader
-from adjudge.pipeline.grade import ResultRow, SummaryRow
-from adjudge.pipeline.reports.run import NEXT_STEPS, print_run, run_text
+from adjudge.pipeline.grade import CountsRow, ResultRow, SummaryRow
+from adjudge.pipeline.reports.run import NEXT_STEPS, RESUMABLE, print_run, run_text
 
 HERE = Path(__file__).parents[1]
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -119,13 +119,45 @@ def test_there_is_something_to_do_about_every_cause() -> None:
     assert all(NEXT_STEPS.values())
 
 
-def test_resume_is_offered_only_where_it_helps() -> None:
+def next_steps(counts: dict[str, int], causes: dict[str, int]) -> str:
+    """What a run says to do next that has these counts and errors, and nothing else to mend."""
     changed = summary()
-    changed["counts"]["missing"] = 0
-    changed["errors_by_cause"] = {"verifier_error": 2}
+    nothing = {"missing": 0, "ungradable": 0, "not_gradable": 0, "unreadable": 0, "evidence_incomplete": 0}
+    changed["counts"] = cast("CountsRow", {**changed["counts"], **nothing, **counts})
+    changed["errors_by_cause"] = causes
+    return text_of(changed).partition("\nNext ")[2].strip()
 
-    assert "adjudge resume" not in text_of(changed)
-    assert f"Next          adjudge resume {changed['run_id']}\n" in text_of(summary())
+
+@pytest.mark.parametrize("cause", ["rate_limited", "auth", "canceled", "not_cached", "malformed_output"])
+def test_resume_is_offered_where_it_may_help(cause: str) -> None:
+    assert next_steps({}, {cause: 2}) == f"adjudge resume {summary()['run_id']}"
+
+
+@pytest.mark.parametrize("cause", ["verifier_error", "undetermined", "input_too_long", "bad_request"])
+def test_resume_is_not_offered_where_only_a_new_run_helps(cause: str) -> None:
+    assert next_steps({}, {cause: 2}) == ""
+
+
+def test_every_cause_that_speaks_of_resuming_is_resumable_and_no_other() -> None:
+    assert {cause for cause, step in NEXT_STEPS.items() if "resume" in step} == RESUMABLE
+
+
+def test_grades_that_were_not_begun_can_be_resumed_and_those_of_no_conversation_can_not() -> None:
+    assert next_steps({"missing": 3, "ungradable": 1}, {}).startswith("adjudge resume")
+    said = next_steps({"missing": 1, "ungradable": 1, "not_gradable": 1}, {})
+    assert said == "a new run, with the failed or canceled conversations recorded again or taken out"
+
+
+def test_an_unreadable_record_is_to_be_mended_and_not_resumed() -> None:
+    said = next_steps({"unreadable": 1}, {})
+
+    assert said == "mend the unreadable records (`adjudge conversations FILE` names them), then a new run"
+
+
+def test_a_cap_that_was_reached_is_to_be_raised_by_resume() -> None:
+    said = next_steps({}, {"budget_exhausted": 2})
+
+    assert said.startswith(f"adjudge resume {summary()['run_id']} --max-calls N  (more than the 15 made")
 
 
 def test_plain_text_needs_no_rich() -> None:
