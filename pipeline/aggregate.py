@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -127,10 +127,17 @@ def combined_bounds(row: ResultRow) -> tuple[Fraction, Fraction]:
 def results_by_grader(rows: Iterable[ResultRow]) -> dict[str, Counter[str]]:
     """How often each grader passed, failed and errored, in the order the graders appear. Streams `rows`."""
     found: dict[str, Counter[str]] = {}
+    for _ in counting_results(rows, found):
+        pass
+    return found
+
+
+def counting_results(rows: Iterable[ResultRow], found: dict[str, Counter[str]]) -> Iterator[ResultRow]:
+    """`rows`, for whoever reads them; on the way `found` becomes what `results_by_grader` gives."""
     for row in rows:
         for grade in row["grades"]:
             found.setdefault(grade["grader"], Counter())[grade["result"]] += 1
-    return found
+        yield row
 
 
 def _statement_item(row: StatementRow) -> Item:
