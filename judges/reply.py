@@ -43,7 +43,12 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 class _Strict(BaseModel):
     model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, hide_input_in_errors=True
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
+        defer_build=True,  # where all is cached, no reply is ever read
     )
 
 
