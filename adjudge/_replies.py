@@ -77,6 +77,7 @@ class Reply:
         refusal: the model refuses, in these words.
         usage: input and output tokens; None leaves usage out.
         cached_tokens: input tokens served from the prefix cache.
+        stored_tokens: input tokens put into it; only Anthropic's interface says so.
         model: the model that says it answered; None echoes the one asked for.
         delay: seconds before the answer.
         fault: what goes wrong on the wire.
@@ -91,6 +92,7 @@ class Reply:
     refusal: str | None = None
     usage: tuple[Any, Any] | None = (100, 20)
     cached_tokens: int = 0
+    stored_tokens: int = 0
     model: str | None = None
     delay: float = 0.0
     fault: Fault | None = None
@@ -174,10 +176,11 @@ def _anthropic(reply: Reply, request: Request, text: str) -> dict[str, Any]:
     body |= {"content": content, "stop_reason": finish, "stop_sequence": None}
     if reply.usage:
         prompt, completion = reply.usage
-        cached = reply.cached_tokens
+        cached, stored = reply.cached_tokens, reply.stored_tokens
         body["usage"] = {
-            "input_tokens": prompt - cached if cached else prompt,
+            "input_tokens": prompt - cached - stored if cached or stored else prompt,
             "cache_read_input_tokens": cached,
+            "cache_creation_input_tokens": stored,
             "output_tokens": completion,
         }
     return body

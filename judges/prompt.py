@@ -48,7 +48,7 @@ def load_prompt(source: str | Path) -> Prompt:
         raise UsageError(f"prompt {str(path)!r} is not UTF-8 text (byte {error.start})") from None
 
 
-def messages(request: JudgeRequest) -> list[dict[str, Any]]:
+def messages(request: JudgeRequest, *, mark_prefix: bool = False) -> list[dict[str, Any]]:
     """`request` as two chat messages, system and user; what was wrong before (J3) stands at the very end.
 
     Templates are filled in one pass: nothing that stands in evidence or statements is ever expanded. For one
@@ -56,6 +56,9 @@ def messages(request: JudgeRequest) -> list[dict[str, Any]]:
     own, since many chat templates refuse two user messages in a row. Content is text; where the evidence has
     media, the last message's is parts: the text up to the end of the evidence, the media in order, each after
     its label, then the rest.
+
+    With `mark_prefix` the last message is parts, too, and the one that ends the shared prefix says so, as
+    Anthropic wants to be told.
     """
     statements = zip(request.ids, request.statements, strict=True)
     values = {
@@ -72,8 +75,11 @@ def messages(request: JudgeRequest) -> list[dict[str, Any]]:
             "Judge the statements again. Reply with one JSON object of the shape asked for, and nothing else."
         )
     last: Any = above + below
-    if request.evidence.media:
-        last = [_text(above), *parts_of(request.evidence.media), _text(below)]
+    if request.evidence.media or mark_prefix:
+        shared = [_text(above), *parts_of(request.evidence.media)]
+        if mark_prefix:
+            shared[-1] = {**shared[-1], "cache_control": {"type": "ephemeral"}}
+        last = [*shared, _text(below)]
     system = _fill(request.prompt.system, values)
     return [{"role": "system", "content": system}, {"role": "user", "content": last}]
 

@@ -126,6 +126,8 @@ class JudgeRequest:
             Not in the key: it decides what is accepted, not what is asked.
         correction: what was wrong with the previous reply (J3). Not in the key.
         unit: what it is asked for: conversation, grader, statement, judge and sample. Not in the key.
+        shares_prefix: other requests follow that are the same up to their statements, so it pays to have the
+            provider keep what it read. Not in the key.
         shared: `key_prefix` of its other fields, where it is known already: what its key begins with.
     """
 
@@ -138,6 +140,7 @@ class JudgeRequest:
     require_citations: bool = False
     correction: str | None = None
     unit: str = ""
+    shares_prefix: bool = False
     shared: Hash | None = field(default=None, compare=False, repr=False)
 
     @property

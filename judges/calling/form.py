@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import orjson
@@ -23,7 +24,7 @@ class Form:
 
     Attributes:
         pieces: the body between the gaps: one more than there are gaps.
-        order: for each gap the place of the message that fills it.
+        order: for each gap the place of the text that fills it, among all texts of the messages.
     """
 
     url: str
@@ -32,27 +33,56 @@ class Form:
     order: tuple[int, ...]
 
     def body(self, messages: Messages) -> bytes:
-        """The body that carries `messages` of text, as many as the form was learnt with."""
+        """The body that carries `messages` of text, of the outline that the form was learnt with."""
+        found = texts(messages)
         parts = [self.pieces[0]]
         for place, piece in zip(self.order, self.pieces[1:], strict=True):
-            parts += (_json(messages[place]["content"]), piece)
+            parts += (_json(found[place]), piece)
         return b"".join(parts)
 
 
+def texts(messages: Messages) -> list[str]:
+    """All texts of `messages`, in order; parts that are none are left out."""
+    found: list[str] = []
+    for message in messages:
+        content: Any = message["content"]
+        found += (
+            [content] if isinstance(content, str) else [part["text"] for part in content if "text" in part]
+        )
+    return found
+
+
+def outline(messages: Messages) -> tuple[int, ...]:
+    """How many texts each message has; 0 for one that holds anything else, which no form can carry."""
+    return tuple(
+        1
+        if isinstance(message["content"], str)
+        else len(message["content"]) * all(part["type"] == "text" for part in message["content"])
+        for message in messages
+    )
+
+
 def marked(messages: Messages, mark: str) -> list[dict[str, Any]]:
-    """`messages` with a mark, made of `mark` and their place, for their text."""
-    return [{**message, "content": f"{mark}-{place}"} for place, message in enumerate(messages)]
+    """`messages` with a mark, made of `mark` and its place, for each text."""
+    places = count()
+
+    def content(of: Any) -> Any:
+        if isinstance(of, str):
+            return f"{mark}-{next(places)}"
+        return [{**part, "text": f"{mark}-{next(places)}"} for part in of]
+
+    return [{**message, "content": content(message["content"])} for message in messages]
 
 
-def learnt(examples: Mapping[str, Captured], count: int) -> Form | None:
-    """The form of a request with `count` messages, from examples by the mark they were made with.
+def learnt(examples: Mapping[str, Captured], texts: int) -> Form | None:
+    """The form of a request with so many `texts`, from examples by the mark they were made with.
 
     None where the examples differ in more than their marks, or a mark does not stand in the body once, as a
     whole string: such a request depends on what it carries, or on when it is made.
     """
     forms = [_form(mark, *captured) for mark, captured in examples.items()]
     same = all(form == forms[0] for form in forms)
-    return forms[0] if same and sorted(forms[0].order) == list(range(count)) else None
+    return forms[0] if same and sorted(forms[0].order) == list(range(texts)) else None
 
 
 def _form(mark: str, url: str, headers: Mapping[str, str], body: bytes) -> Form:

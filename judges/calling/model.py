@@ -107,7 +107,9 @@ class ModelJudge:
         ask = _Ask(self._access, provider, self.price, memory, request)
         try:
             async with asyncio.timeout(self._timeout):
-                response = await provider.ask(self._transport, messages(request), ask.mode, request.ids)
+                marked = request.shares_prefix and provider.marks_prefix
+                sent = messages(request, mark_prefix=marked)
+                response = await provider.ask(self._transport, sent, ask.mode, request.ids)
         except TimeoutError:
             message = f"no whole reply within {self._timeout:g} s"
             return ask.failed(Failure(cause="timeout", message=message, retryable=True))
@@ -198,6 +200,9 @@ class _Ask:
             seconds=time.perf_counter() - self._started,
             raw=raw,
             usage=usage,
-            cost_usd=None if self._price is None else self._price.cost(usage),
+            cost_usd=self._cost(usage, 0 if reading is None else reading.stored),
             served_model=served,
         )
+
+    def _cost(self, usage: Usage, stored: int) -> float | None:
+        return None if self._price is None else self._price.cost(usage, stored)

@@ -19,6 +19,7 @@ class Price:
 
     Attributes:
         cached_input: of input served from the provider's prefix cache; None charges it as input.
+        stored_input: of input that the provider keeps in its prefix cache; None charges it as input.
         up_to: input tokens of a call up to which the prices hold; None is any number. A price map's higher
             tiers are not charged: such a call's cost is unknown.
     """
@@ -26,16 +27,23 @@ class Price:
     input: float
     output: float
     cached_input: float | None = None
+    stored_input: float | None = None
     up_to: int | None = None
 
-    def cost(self, usage: Usage) -> float | None:
-        """Dollars of one call, or None where its tokens, or the price for so many, are unknown."""
+    def cost(self, usage: Usage, stored: int = 0) -> float | None:
+        """Dollars of one call, or None where its tokens, or the price for so many, are unknown.
+
+        `stored`: how many of its input tokens the provider put into its prefix cache.
+        """
         read, written = usage.input_tokens, usage.output_tokens
         if read is None or written is None or (self.up_to is not None and read > self.up_to):
             return None
         cached = min(usage.cached_input_tokens or 0, read)
+        stored = min(stored, read - cached)
         rate = self.input if self.cached_input is None else self.cached_input
-        return ((read - cached) * self.input + cached * rate + written * self.output) / 1e6
+        keeping = self.input if self.stored_input is None else self.stored_input
+        fresh = read - cached - stored
+        return (fresh * self.input + cached * rate + stored * keeping + written * self.output) / 1e6
 
 
 def listed_price(model: str) -> Price | None:
@@ -50,12 +58,13 @@ def mapped_price(row: Mapping[str, Any] | None) -> Price | None:
     read, written = row.get("input_cost_per_token"), row.get("output_cost_per_token")
     if read is None or written is None:
         return None
-    cached = row.get("cache_read_input_token_cost")
+    cached, stored = row.get("cache_read_input_token_cost"), row.get("cache_creation_input_token_cost")
     tiers = [int(found[1]) * 1000 for key in row if (found := _TIER.match(key))]
     return Price(
         input=_per_million(read),
         output=_per_million(written),
         cached_input=None if cached is None else _per_million(cached),
+        stored_input=None if stored is None else _per_million(stored),
         up_to=min(tiers, default=None),
     )
 

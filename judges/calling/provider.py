@@ -24,7 +24,7 @@ import orjson
 
 from adjudge.judges.calling.access import Access
 from adjudge.judges.calling.families import FAMILIES
-from adjudge.judges.calling.form import Captured, Form, Messages, learnt, marked
+from adjudge.judges.calling.form import Captured, Form, Messages, learnt, marked, outline, texts
 from adjudge.judges.calling.output import Mode, mode_arguments
 from adjudge.judges.calling.price import Price, mapped_price
 from adjudge.judges.calling.reading import Shape, native_finish
@@ -59,6 +59,7 @@ class Provider:
         redact: takes secrets out of messages and out of what failed.
         redact_key: takes the key alone out of a reply, whose quotes must stay what they are.
         price: in litellm's price map, of the model asked for; None where that has none.
+        marks_prefix: whether it keeps a prefix only where it is told that it ends.
     """
 
     def __init__(self, access: Access, provider: str, name: str, base: str | None) -> None:
@@ -78,8 +79,9 @@ class Provider:
         self.redact, self.redact_key = access.redactors(self._key)
         if self._base is None and family is not None and family.client != "handler":
             raise UsageError(f"{access.label}: {access.model.name!r} needs api_base or {family.bases[0]}")
+        self.marks_prefix = family is not None and family.marks_prefix
         self._as_written: tuple[str, ...] = ()
-        self._forms: dict[tuple[Mode, tuple[str, ...], int], Form] = {}
+        self._forms: dict[tuple[Mode, tuple[str, ...], tuple[int, ...]], Form] = {}
         self._learning = asyncio.Lock()
 
     async def modes(self, wanted: Sequence[Mode]) -> tuple[Mode, ...]:
@@ -105,7 +107,7 @@ class Provider:
         """
         if self._family is None:
             return await self._through_litellm(transport, messages, mode, ids)
-        if not all(isinstance(message["content"], str) for message in messages):
+        if not all(outline(messages)):
             return await self._translated(transport, messages, mode, ids)
         form = await self._form(mode, ids, messages)
         return await transport.post(form.url, form.headers, form.body(messages))
@@ -126,7 +128,7 @@ class Provider:
         return refusal(DROPPED) if missing else await transport.post(*request)
 
     async def _form(self, mode: Mode, ids: tuple[str, ...], messages: Messages) -> Form:
-        known = (mode, ids, len(messages))
+        known = (mode, ids, outline(messages))
         if known not in self._forms:
             async with self._learning:
                 if known not in self._forms:
@@ -137,7 +139,7 @@ class Provider:
         examples: dict[str, Captured] = {}
         for mark in (secrets.token_hex(8), secrets.token_hex(8)):
             examples[mark] = await self._captured({**arguments, "messages": marked(messages, mark)})
-        form = learnt(examples, len(messages))
+        form = learnt(examples, len(texts(messages)))
         if form is None:
             raise UsageError(f"{self._access.label}: the request that litellm makes can't be learnt")
         return form

@@ -43,6 +43,7 @@ class Reading:
         end: what `finish` means; anything not known to be normal is `unknown`.
         usage: tokens, as far as the provider counts them.
         model: the model the provider says answered.
+        stored: input tokens that the provider charged for keeping them in its prefix cache.
     """
 
     text: str | None
@@ -51,6 +52,7 @@ class Reading:
     end: End
     usage: Usage
     model: str | None
+    stored: int = 0
 
 
 def read(shape: Shape, body: bytes) -> Reading:
@@ -138,6 +140,7 @@ def _anthropic(body: dict[str, Any]) -> Reading:
             cached_input_tokens=cached,
         ),
         model=body.get("model"),
+        stored=stored or 0,
     )
 
 
@@ -190,7 +193,7 @@ _READERS: dict[Shape, Callable[[dict[str, Any]], Reading]] = {
 
 
 def _reading(
-    *, text: Any, called: bool, finish: Any, usage: Usage, model: Any, refusal: Any = None
+    *, text: Any, called: bool, finish: Any, usage: Usage, model: Any, refusal: Any = None, stored: int = 0
 ) -> Reading:
     end: End = "normal" if called and finish in _TOOL_ENDS else _ENDS.get(str(finish), "unknown")
     return Reading(
@@ -200,6 +203,7 @@ def _reading(
         end=end,
         usage=usage,
         model=model if isinstance(model, str) and model else None,
+        stored=stored,
     )
 
 

@@ -54,7 +54,9 @@ class Bench:
     ) -> None:
         """Nothing is loaded or opened before the first call."""
         self._specs = specs
-        self._transport = Transport(connections=max(self.window, 1))
+        self._transport = Transport(
+            connections=2 * max(1, sum(spec.max_concurrency for spec in specs.values()))
+        )
         around = Surroundings(
             run=run,
             ledger=ledger,
@@ -70,8 +72,11 @@ class Bench:
 
     @property
     def window(self) -> int:
-        """How many questions may be open at once: enough to keep every judge busy, and no more."""
-        return 2 * sum(spec.max_concurrency for spec in self._specs.values())
+        """How many questions may be open at once: enough to keep every judge busy, and no more.
+
+        Of a conversation's questions one may go ahead of the others, so there are more than calls in flight.
+        """
+        return 4 * sum(spec.max_concurrency for spec in self._specs.values())
 
     def states(self) -> Mapping[str, GovernorState]:
         """What each judge is doing."""

@@ -11,6 +11,7 @@ from typing import Protocol, Self, cast
 
 import orjson
 
+from adjudge.judges.calling.families import caches_from
 from adjudge.judges.failure import Failure, StorageError, UsageError
 from adjudge.judges.request import Evidence, JudgeRequest, digest
 from adjudge.judges.verdict import Answer
@@ -25,6 +26,7 @@ from adjudge.pipeline.grading.questions import Asking, Question
 from adjudge.pipeline.grading.statements import Outcome, answered, statements_grade
 from adjudge.pipeline.grading.together import together
 from adjudge.pipeline.grading.verifying import VerifierThread
+from adjudge.pipeline.grading.warming import Warming
 from adjudge.pipeline.planning.canary import canary_grade
 from adjudge.pipeline.planning.plan import Plan, PlannedConversation, PlannedGrader
 from adjudge.pipeline.rundir import CONVERSATIONS, ERRORS, GRADES, Run
@@ -85,6 +87,11 @@ class Leg:
         self._warn = warn
         self._head = plan.head
         self._models, self._limits = plan.head.models(), plan.head.limits()
+        self._keeps_from = {
+            name: least
+            for name, spec in plan.head.judges.items()
+            if spec.prefix_cache == "auto" and (least := caches_from(spec.model)) is not None
+        }
         self._graders = {grader.name: grader for grader in (*plan.head.graders, *plan.head.canaries)}
         self._places = {name: place for place, name in enumerate(self._graders)}
         self._askings: dict[str, Asking] = {}
@@ -145,8 +152,9 @@ class Leg:
                     await self._check(number, planned, grader, verifiers[grader.name], conversation)
             asking: list[asyncio.Task[None]] = []
             if evidence is not None:
+                warming = Warming(self._keeps_from)
                 for grader in judging:
-                    asking += await self._judge(group, number, planned, grader, evidence)
+                    asking += await self._judge(group, number, planned, grader, evidence, warming)
             self._finish_after(asking)
 
     def _finish_after(self, asking: list[asyncio.Task[None]]) -> None:
@@ -183,6 +191,7 @@ class Leg:
         planned: PlannedConversation,
         grader: PlannedGrader,
         evidence: Mapping[str, Evidence],
+        warming: Warming,
     ) -> list[asyncio.Task[None]]:
         """Grade at once what was answered before; what was not is asked in the task returned."""
         asking = self._asking(grader, planned)
@@ -206,7 +215,8 @@ class Leg:
             conclude([])
             return []
         await self._window.enter(len(missing))
-        return [group.create_task(self._ask([asked[place] for place in missing], conclude))]
+        open_ = warming.sharing([asked[place] for place in missing])
+        return [group.create_task(self._ask(open_, warming, conclude))]
 
     def _asking(self, grader: PlannedGrader, planned: PlannedConversation) -> Asking:
         """What `grader` asks of a conversation: the same of all that bring no statements of their own."""
@@ -234,10 +244,10 @@ class Leg:
                 outcomes[place] = answer or outcomes[place]
         return outcomes
 
-    async def _ask(self, asked: Sequence[Question], conclude: _Conclude) -> None:
+    async def _ask(self, asked: Sequence[Question], warming: Warming, conclude: _Conclude) -> None:
         try:
             answers = await together(
-                self._judges[question.judge].judge(question.request) for question in asked
+                warming.ask(self._judges[question.judge], question) for question in asked
             )
             conclude(answers)
         finally:

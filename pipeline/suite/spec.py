@@ -134,6 +134,13 @@ class JudgeSpec(_Spec):
         float, Field(gt=0, description="Seconds for one verdict with its retries and waits.")
     ] = 300
     max_concurrency: Annotated[int, Field(ge=1, description="Requests in flight at once, at most.")] = 32
+    prefix_cache: Annotated[
+        Literal["auto", "off"],
+        Field(
+            description="auto: where the provider reads again at a lower price, one statement "
+            "about a long conversation goes ahead of the others."
+        ),
+    ] = "auto"
     price: Annotated[Price | None, Field(description="Prices to use in place of litellm's.")] = None
     canary: Annotated[
         list[Canary],

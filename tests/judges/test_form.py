@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.judges.calling.form import Captured, learnt, marked
+from adjudge.judges.calling.form import Captured, learnt, marked, outline
 
 ROLES = [{"role": "system", "content": ""}, {"role": "user", "content": ""}]
 
 
-def request(messages: list[dict[str, str]], **more: Any) -> Captured:
+def request(messages: list[dict[str, Any]], **more: Any) -> Captured:
     return "http://h/v1", {"x": "y"}, json.dumps({"model": "m", "messages": messages, **more}).encode()
 
 
@@ -31,6 +31,25 @@ def test_a_form_carries_a_lone_surrogate_escaped() -> None:
 
     assert form is not None
     assert b"\\ud800" in form.body([{"content": "\ud800"}, {"content": ""}])
+
+
+@given(st.tuples(st.text(), st.text(), st.text()))
+def test_a_form_carries_messages_in_parts(texts: tuple[str, str, str]) -> None:
+    kept = {"type": "text", "cache_control": {"type": "ephemeral"}}
+    parts = [{**kept, "text": ""}, {"type": "text", "text": ""}]
+    messages: list[dict[str, Any]] = [ROLES[0], {"role": "user", "content": parts}]
+    form = learnt({mark: request(marked(messages, mark)) for mark in ("aaa", "bbb")}, 3)
+    filled = [{**kept, "text": texts[1]}, {"type": "text", "text": texts[2]}]
+    messages = [{"role": "system", "content": texts[0]}, {"role": "user", "content": filled}]
+
+    assert form is not None
+    assert json.loads(form.body(messages)) == {"model": "m", "messages": messages}
+
+
+def test_no_form_carries_media() -> None:
+    parts = [{"type": "text", "text": ""}, {"type": "image_url", "image_url": {"url": "data:"}}]
+
+    assert outline([ROLES[0], {"role": "user", "content": parts}]) == (1, 0)
 
 
 def test_messages_may_stand_in_another_order() -> None:

@@ -660,3 +660,46 @@ async def test_headers_among_the_parameters_are_sent_as_headers(transport: Trans
 
         assert server.requests[0].headers["x-team"] == "blue"
         assert "extra_headers" not in json.dumps(server.requests[0].json)
+
+
+@pytest.mark.parametrize("output", ["text", "json_schema", "tool"])
+async def test_anthropic_is_told_where_the_prefix_ends_only_where_others_share_it(
+    transport: Transport, output: Output
+) -> None:
+    async with FaultServer() as server:
+        model = model_at(server, "anthropic/claude-sonnet-4-5", output)
+        judge = ModelJudge(model, transport, environ={"ANTHROPIC_API_KEY": KEY})
+        alone = question(model)
+        shared = replace(alone, shares_prefix=True)
+        for request in (alone, shared, replace(shared, statements=("The agent pays.",))):
+            assert isinstance(await judge.judge(request), Answer)
+
+    one, two, three = (sent.json["messages"][0]["content"] for sent in server.requests)
+    assert [part.get("cache_control") for part in one] == [None]
+    assert [part.get("cache_control") for part in two] == [{"type": "ephemeral"}, None]
+    assert "".join(part["text"] for part in two) == one[0]["text"]
+    assert two[0] == three[0]
+    assert two[0]["text"].rstrip().endswith(f"</evidence-{'e' * 16}>")
+    assert alone.key == shared.key
+
+
+async def test_a_server_that_keeps_prefixes_by_itself_is_told_nothing(transport: Transport) -> None:
+    async with FaultServer() as server:
+        model = model_at(server)
+        judge = ModelJudge(model, transport, environ={"OPENAI_API_KEY": KEY})
+        await judge.judge(replace(question(model), shares_prefix=True))
+
+    assert isinstance(server.requests[0].json["messages"][-1]["content"], str)
+
+
+async def test_tokens_that_the_provider_keeps_are_charged_as_such(transport: Transport) -> None:
+    price = Price(input=1.0, output=0.0, cached_input=0.1, stored_input=2.0)
+    async with FaultServer(Reply(usage=(1000, 10), cached_tokens=300, stored_tokens=500)) as server:
+        model = model_at(server, "anthropic/claude-sonnet-4-5")
+        judge = ModelJudge(model, transport, environ={"ANTHROPIC_API_KEY": KEY}, price=price)
+        answer = await judge.judge(question(model))
+
+    assert isinstance(answer, Answer)
+    (attempt,) = answer.attempts
+    assert attempt.usage == Usage(input_tokens=1000, output_tokens=10, cached_input_tokens=300)
+    assert attempt.cost_usd == pytest.approx((200 * 1 + 300 * 0.1 + 500 * 2) / 1e6)

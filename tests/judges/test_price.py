@@ -23,6 +23,14 @@ def test_cached_input_without_a_price_of_its_own_costs_what_input_costs() -> Non
     assert Price(input=2.0, output=8.0).cost(usage) == pytest.approx(2.0)
 
 
+def test_input_that_the_provider_keeps_is_priced_as_such() -> None:
+    price = Price(input=2.0, output=8.0, cached_input=0.2, stored_input=2.5)
+    usage = Usage(input_tokens=1_000_000, output_tokens=0, cached_input_tokens=100_000)
+
+    assert price.cost(usage, stored=400_000) == pytest.approx(0.5 * 2 + 0.1 * 0.2 + 0.4 * 2.5)
+    assert price.cost(usage) == pytest.approx(0.9 * 2 + 0.1 * 0.2)
+
+
 @pytest.mark.parametrize("usage", [Usage(), Usage(input_tokens=5), Usage(output_tokens=5)])
 def test_a_cost_of_unknown_tokens_is_unknown(usage: Usage) -> None:
     assert Price(input=1.0, output=1.0).cost(usage) is None
@@ -43,9 +51,10 @@ def test_a_row_of_the_price_map_is_per_token_and_a_price_per_million() -> None:
         "input_cost_per_token": 2.5e-07,
         "output_cost_per_token": 2e-06,
         "cache_read_input_token_cost": 2.5e-08,
+        "cache_creation_input_token_cost": 3e-07,
     }
 
-    assert mapped_price(row) == Price(input=0.25, output=2.0, cached_input=0.025)
+    assert mapped_price(row) == Price(input=0.25, output=2.0, cached_input=0.025, stored_input=0.3)
 
 
 @pytest.mark.parametrize("row", [None, {}, {"input_cost_per_token": 1e-06}])
