@@ -1,18 +1,16 @@
-"""What `adjudge cache` does: statistics, verification, export, import, and why a verdict was not found."""
+"""What `adjudge cache` does: statistics, verification, export, import."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from adjudge.judges.ledger.directory import FILES
 from adjudge.judges.ledger.ledger import Ledger
 from adjudge.judges.ledger.record import DamagedRecordError, Record, encode
 from adjudge.judges.ledger.recorded import read_records
-from adjudge.judges.request import canonical_json, digest
 from adjudge.pipeline.display import visible_json
 from adjudge.pipeline.files import whole_file
 
@@ -86,38 +84,6 @@ class Imported:
     added: int
     kept: int
     refused: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Near:
-    """An entry that is near a question without being its answer.
-
-    Attributes:
-        key: its key.
-        created: when it was made.
-        why: in words, what makes it another question.
-    """
-
-    key: str
-    created: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Missed:
-    """Why a question has no answer in a cache.
-
-    Attributes:
-        key: the key that is looked for.
-        stored: there is an entry under this very key.
-        damage: why it can't be believed, if so.
-        nearest: the entries that differ least, nearest first.
-    """
-
-    key: str
-    stored: bool
-    damage: str | None
-    nearest: tuple[Near, ...]
 
 
 def stats(ledger: Ledger) -> Stats:
@@ -212,91 +178,3 @@ def import_records(ledger: Ledger, path: Path) -> Imported:
             batch.clear()
     added += ledger.add(batch)
     return Imported(added=added, kept=taken - added, refused=tuple(refused))
-
-
-def why_miss(ledger: Ledger, fields: Mapping[str, Any], *, limit: int = 3) -> Missed:
-    """Find the entries nearest to the question with these `JudgeRequest.key_fields`, and what differs.
-
-    Args:
-        ledger: where to look.
-        fields: the key fields of the question.
-        limit: how many entries to name at most.
-    """
-    key = digest(canonical_json(dict(fields)))
-    stored, damage = False, None
-    nearest: list[tuple[tuple[bool, int], str, Record]] = []
-    for found, record in ledger.scan():
-        if found == key:
-            stored = True
-            damage = str(record) if isinstance(record, DamagedRecordError) else None
-        elif isinstance(record, Record) and _same(record.fields, fields):
-            item = (_distance(record.fields, fields), found, record)
-            nearest = sorted([*nearest, item], key=lambda item: item[:2])[:limit]
-    return Missed(
-        key=key,
-        stored=stored,
-        damage=damage,
-        nearest=tuple(
-            Near(key=found, created=record.created, why=_words(record.fields, fields))
-            for _, found, record in nearest
-        ),
-    )
-
-
-_NAMES = {
-    "evidence": "the evidence",
-    "statements": "the statements",
-    "prompt": "the prompt",
-    "model": "the model",
-    "api_base": "the api base",
-    "output": "the output mode",
-    "calls": "the calls mode",
-    "sample": "the sample",
-    "schema_version": "the version of the reply schema",
-    "key_version": "the version of the key",
-}
-
-
-def _same(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    return [name for name in ("evidence", "statements") if old.get(name) == new.get(name)]
-
-
-def _distance(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[bool, int]:
-    """The same question before any other, then by how many things differ."""
-    return len(_same(old, new)) < 2, len(_changes(old, new))
-
-
-def _words(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    same = _same(old, new)
-    return f"same {'question' if len(same) == 2 else same[0]}, but {'; '.join(_changes(old, new))}"
-
-
-def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """What differs, a phrase each, in the order people would look for it."""
-    names = [*_NAMES, *sorted((old.keys() | new.keys()) - _NAMES.keys() - {"params"})]
-    changes = [
-        f"{_NAMES.get(name, name)} changed: {_shown(name, old.get(name))} -> {_shown(name, new.get(name))}"
-        for name in names
-        if old.get(name) != new.get(name)
-    ]
-    before, after = _params(old), _params(new)
-    return changes + [
-        f"parameter {name!r} changed: {_shown(name, before.get(name))} -> {_shown(name, after.get(name))}"
-        for name in sorted(before.keys() | after.keys())
-        if before.get(name) != after.get(name)
-    ]
-
-
-def _params(fields: Mapping[str, Any]) -> dict[str, Any]:
-    params: dict[str, Any] = fields.get("params") or {}
-    return params if type(fields.get("params")) is dict else {"params": params}
-
-
-def _shown(name: str, value: Any) -> str:
-    if value is None:
-        return "none"
-    if name in ("evidence", "prompt"):
-        return f"{str(value)[:8]}.."
-    statements: list[Any] = value if name == "statements" else []
-    text = repr(statements[0] if len(statements) == 1 else value)
-    return text if len(text) <= 80 else f"{text[:80]}.."

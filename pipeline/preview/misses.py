@@ -7,9 +7,9 @@ from pathlib import Path
 
 from adjudge.judges.ledger.ledger import Ledger
 from adjudge.judges.ledger.recorded import Recordings
-from adjudge.pipeline.cache_commands import why_miss
 from adjudge.pipeline.display import visible
 from adjudge.pipeline.planning.freeze import Freezing, Overrides, plan_head
+from adjudge.pipeline.preview.nearest import why_miss
 from adjudge.pipeline.preview.questions import questions_of
 from adjudge.pipeline.suite.load import Suite
 
@@ -37,7 +37,7 @@ def explain_misses(
                     continue
                 missed += 1
                 if missed <= limit:
-                    found = why_miss(ledger, request.key_fields)
+                    found = why_miss(ledger, request.key_fields, conversation=planned.id)
                     yield f"{visible(request.unit)} ({request.key[:12]})"
                     if found.damage is not None:
                         yield f"  stored, but damaged: {visible(found.damage)}"

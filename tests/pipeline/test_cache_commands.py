@@ -16,7 +16,7 @@ from adjudge.judges.ledger.ledger import Ledger
 from adjudge.judges.ledger.record import Record, encode
 from adjudge.judges.ledger.recorded import Recordings
 from adjudge.judges.request import canonical_json, digest
-from adjudge.judges.verdict import Decision, Verdict
+from adjudge.judges.verdict import Decision, Origin, Verdict
 from adjudge.pipeline.cache_commands import (
     Exported,
     Imported,
@@ -25,8 +25,8 @@ from adjudge.pipeline.cache_commands import (
     import_records,
     stats,
     verify,
-    why_miss,
 )
+from adjudge.pipeline.preview.nearest import why_miss
 
 FIELDS: dict[str, Any] = {
     "api_base": None,
@@ -246,12 +246,54 @@ def test_a_miss_is_explained_by_what_differs(ledger: Ledger, changes: dict[str, 
     assert near(ledger, **changes) == [why]
 
 
-def test_the_same_question_is_nearer_than_another_with_fewer_differences(ledger: Ledger) -> None:
+def test_the_same_question_is_nearer_than_another_and_then_the_other_is_not_named(ledger: Ledger) -> None:
     ledger.add([record(evidence="f" * 64), record(model="openai/two", prompt="q" * 64), record(sample=1)])
     found = near(ledger)
 
-    assert [why.split(",")[0] for why in found] == ["same question", "same question", "same statements"]
+    assert [why.split(",")[0] for why in found] == ["same question", "same question"]
     assert "the sample" in found[0]
+
+
+def test_the_edited_statement_is_nearer_than_its_neighbours_and_than_other_conversations(
+    ledger: Ledger,
+) -> None:
+    others = [record(statements=[f"{text} is said."]) for text in ("Nothing", "Goodbye", "A price", "A name")]
+    ledger.add([*others, record(statements=["The agent greets"]), record(evidence="f" * 64)])
+
+    assert near(ledger) == [
+        "same evidence, but the statements changed: 'The agent greets' -> 'The agent greets.'"
+    ]
+
+
+def test_the_conversation_as_it_was_before_is_nearer_than_others(ledger: Ledger) -> None:
+    was = replace(record(evidence="f" * 64), origin=Origin(run="r", unit="c1/g/s1/main/0"))
+    other = replace(record(evidence="0" * 64), origin=Origin(run="r", unit="c2/g/s1/main/0"))
+    ledger.add([other, was])
+
+    asked = [why_miss(ledger, FIELDS, conversation=name).nearest for name in ("c1", "c3")]
+
+    assert [near.key for near in asked[0]] == [was.key]
+    assert asked[0][0].why.endswith("the evidence changed: ffffffff.. -> eeeeeeee..")
+    assert [near.why.endswith("it was asked about another conversation") for near in asked[1]] == [True, True]
+
+
+def test_of_several_equally_near_the_newest_comes_first(ledger: Ledger) -> None:
+    ledger.add(
+        [record(created=f"202{year}-01-01T00:00:00+00:00", sample=year) for year in (5, 7, 6, 4)],
+    )
+
+    assert [near.created[:4] for near in why_miss(ledger, FIELDS).nearest] == ["2027", "2026", "2025"]
+
+
+def test_of_several_statements_those_that_came_or_went_are_named(ledger: Ledger) -> None:
+    ledger.add([record(statements=["A.", "B."])])
+
+    assert near(ledger, statements=["B.", "C."]) == [
+        "same evidence, but the statements changed: without 'A.', with 'C.'"
+    ]
+    assert near(ledger, statements=["B.", "A."]) == [
+        "same evidence, but the statements changed: another order"
+    ]
 
 
 def test_entries_about_something_else_are_not_named(ledger: Ledger) -> None:
