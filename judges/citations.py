@@ -74,8 +74,10 @@ def verify_all(evidence: Evidence, verdicts: Iterable[Verdict]) -> tuple[Verdict
 
 
 def _verbatim(turn: tuple[str, ...], quote: str) -> bool:
-    seen = any(char.isprintable() and not char.isspace() for char in quote)
-    return seen and any(quote in text for text in turn)
+    for text in turn:
+        if quote in text:
+            return any(char.isprintable() and not char.isspace() for char in quote)
+    return False
 
 
 def _found(folded: Iterable[str], quote: str) -> bool:

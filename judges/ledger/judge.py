@@ -169,14 +169,16 @@ class LedgerJudge:
 
     def _answer(self, record: Record, request: JudgeRequest, source: Source) -> Answer | None:
         evidence, verdicts, sure = request.evidence, record.verdicts, True
+        turns, first = evidence.turns, evidence.first
         for verdict in verdicts:
             for cited in verdict.citations:
-                if cited.turn not in evidence.numbers:
+                place = cited.turn - first
+                if not 0 <= place < len(turns):
                     self._ledger.distrust(
                         record.key, f"it cites turn {cited.turn}, which its question doesn't show"
                     )
                     return None
-                sure = sure and cited.verified and quote_stands(evidence.turn(cited.turn), cited.quote)
+                sure = sure and cited.verified and quote_stands(turns[place], cited.quote)
         if not sure:
             verdicts = verify_all(evidence, verdicts)
             if request.require_citations and not all(c.verified for v in verdicts for c in v.citations):

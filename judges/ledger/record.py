@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -80,12 +80,11 @@ def _shape() -> Callable[[bytes | str], Record]:
 
 def _check(record: Record) -> None:
     """What types can't say."""
-    statements: Any = record.fields.get("statements")
-    if type(statements) is not list or {*map(type, cast("list[Any]", statements))} - {str}:
+    statements: list[Any] = record.fields.get("statements", [])
+    if type(statements) is not list or {*map(type, statements)} - {str}:
         raise DamagedRecordError("fields.statements: no list of texts")
-    count = len(cast("list[str]", statements))
-    if not len(record.verdicts) == count > 0:
-        raise DamagedRecordError(f"verdicts: {len(record.verdicts)} for {count} statements")
+    if not len(record.verdicts) == len(statements) > 0:
+        raise DamagedRecordError(f"verdicts: {len(record.verdicts)} for {len(statements)} statements")
     for verdict in record.verdicts:
         for citation in verdict.citations:
             if citation.turn < 1:
