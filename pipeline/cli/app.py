@@ -450,6 +450,29 @@ def init(
 
 
 @app.command()
+def lint(
+    suite: Annotated[Path, typer.Argument(metavar="SUITE", help="The suite file (YAML).")],
+    *,
+    conversations: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Look at these files' statements instead of the suite's files'."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 1 if there is anything to say.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say which statements of a suite a judge is likely to decide badly, and how to word them better.
+
+    Looks for two claims in one, double negatives, vague and unfalsifiable words, twins and the like. Asks
+    nobody, and is right most of the time only: read what it says.
+    """
+    from adjudge.pipeline.cli import lint as cli_lint
+
+    raise typer.Exit(cli_lint.lint(suite, conversations, strict=strict, as_json=as_json))
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON Schema of suite files, for editors."""
     from adjudge.pipeline.suite.load import schema_text

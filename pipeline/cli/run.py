@@ -85,11 +85,15 @@ def dry_run(
     from adjudge.pipeline.preview.estimate import estimate, estimate_text
 
     overrides.refuse_offline(settings.offline)
-    found = estimate(load_suite(suite, conversations=conversations), overrides, settings.lookup)
+    loaded = load_suite(suite, conversations=conversations)
+    found = estimate(loaded, overrides, settings.lookup)
     if settings.as_json:
         sys.stdout.write(json_text(found))
-    else:
-        sys.stdout.write(estimate_text(found))
+        return
+    from adjudge.pipeline.lint.suite import lint_suite
+    from adjudge.pipeline.reports.lint import lint_line
+
+    sys.stdout.write(estimate_text(found) + lint_line(lint_suite(loaded)))
 
 
 def _carry_out(run: Run, settings: Settings, caps: Budget | None = None) -> SummaryRow:

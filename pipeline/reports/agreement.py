@@ -193,7 +193,7 @@ def _corrected(part: Part, confidence: float) -> Iterator[str]:
         return
     share = _percent(Fraction(found.value))
     sure = f"{100 * confidence:g} %: {_interval('', found.interval).strip('()')}"
-    yield f"Given how often it errs, {share} of these are met ({sure}), if the labelled ones are like the others"
+    yield f"Given how often it errs, {share} of these are met ({sure}), if the labelled are like the others"
 
 
 def _disagreements(all_of: Sequence[Disagreement], listed: int) -> Iterator[str]:
