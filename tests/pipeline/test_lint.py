@@ -81,7 +81,8 @@ def test_any_text_can_be_looked_at(text: str) -> None:
 
 
 def written(path: Path, grader: dict[str, Any], conversation: dict[str, Any] | None = None) -> Path:
-    row: dict[str, Any] = {"id": "c1", "messages": [{"role": "user", "content": "Hello."}]} | (conversation or {})
+    row: dict[str, Any] = {"id": "c1", "messages": [{"role": "user", "content": "Hello."}]}
+    row |= conversation or {}
     (path / "conversations.jsonl").write_text(json.dumps(row) + "\n")
     suite = {
         "conversations": ["conversations.jsonl"],
