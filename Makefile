@@ -10,10 +10,10 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart install dev test soak check format wheel schema lock clean
+.PHONY: help quickstart install dev test soak check format benchmark benchmark-peers benchmark-guard wheel schema lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 quickstart: install ## install into .venv and run configs/quickstart.yaml
 	$(BIN)/adjudge run configs/quickstart.yaml
@@ -37,6 +37,15 @@ check: dev ## lint, formatting, types, direction of imports
 format: dev ## format and mend what ruff can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+benchmark: dev ## measure adjudge beside its floors and peers; writes docs/benchmarks.md, takes a quarter of an hour
+	$(BIN)/python benchmarks/live.py --write
+
+benchmark-peers: dev ## install the peers that `make benchmark` compares with, each by itself in .benchmarks/
+	BIN=$(BIN) sh benchmarks/peers/install
+
+benchmark-guard: dev ## check that a verdict costs no multiple of what it has to
+	$(BIN)/python benchmarks/guard.py
 
 wheel: install ## build the wheel into dist/
 	rm -rf build dist

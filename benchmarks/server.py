@@ -147,7 +147,11 @@ def completion(tools: Any, wanted: Any, logprobs: Any, grade: bool) -> dict[str,
         message["content"] = json.dumps(instance(schema, schema))
     else:
         message["content"] = "It does so in turn 2.\nGRADE: C" if grade else json.dumps(TEXT)
-    choice = {"index": 0, "finish_reason": "tool_calls" if tools else "stop", "message": message}
+    choice: dict[str, Any] = {
+        "index": 0,
+        "finish_reason": "tool_calls" if tools else "stop",
+        "message": message,
+    }
     choice["logprobs"] = {"content": LOGPROBS} if logprobs else None
     usage = {"prompt_tokens": 800, "completion_tokens": 60, "total_tokens": 860}
     return {
@@ -171,10 +175,11 @@ def instance(schema: Any, root: Any) -> Any:
     if "anyOf" in schema:
         return instance(schema["anyOf"][0], root)
     if "properties" in schema:
-        return {
+        filled: dict[str, Any] = {
             name: [] if name == "citations" else instance(part, root)
             for name, part in schema["properties"].items()
         }
+        return filled
     kind = schema.get("type")
     if kind == "array":
         return [instance(schema["items"], root)]
