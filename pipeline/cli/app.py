@@ -19,6 +19,7 @@ from adjudge.pipeline.cli.options import (
     AsJson,
     Cache,
     Confidence,
+    Github,
     Home,
     Html,
     Junit,
@@ -113,6 +114,7 @@ def run(
     as_json: AsJson = False,
     junit: Junit = None,
     html: Html = None,
+    github: Github = None,
     quiet: Quiet = False,
 ) -> None:
     """Grade the conversations of a suite.
@@ -143,6 +145,7 @@ def run(
         as_json=as_json,
         junit=junit,
         html=html,
+        github=github,
     )
     if dry_run:
         cli_run.dry_run(suite, conversations, overrides, settings)
@@ -162,6 +165,7 @@ def resume(
     as_json: AsJson = False,
     junit: Junit = None,
     html: Html = None,
+    github: Github = None,
     quiet: Quiet = False,
 ) -> None:
     """Go on with a run under its plan: judge what is missing or errored."""
@@ -176,6 +180,7 @@ def resume(
         as_json=as_json,
         junit=junit,
         html=html,
+        github=github,
     )
     raise typer.Exit(cli_run.resume(run, settings, max_calls, max_cost))
 
@@ -384,7 +389,7 @@ def export(
     run: RunName = "latest",
     *,
     form: Annotated[
-        Literal["result-json", "jsonl", "csv", "junit", "html", "markdown"],
+        Literal["result-json", "jsonl", "csv", "junit", "html", "markdown", "github"],
         typer.Option("--format", "-f", help="result-json writes one file per conversation and grader."),
     ] = "jsonl",
     to: Annotated[

@@ -27,6 +27,13 @@ Junit = Annotated[
 Html = Annotated[
     Path | None, typer.Option(metavar="FILE", envvar="ADJUDGE_HTML", help="Also write the review page there.")
 ]
+Github = Annotated[
+    bool | None,
+    typer.Option(
+        "--github/--no-github",
+        help="Annotations and a step summary for GitHub Actions. [default: where it runs there]",
+    ),
+]
 MaxCalls = Annotated[
     int | None, typer.Option(metavar="N", min=0, envvar="ADJUDGE_MAX_CALLS", help="Hard cap on calls.")
 ]

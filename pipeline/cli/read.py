@@ -161,6 +161,10 @@ def _write(run: Run, form: str, stream: TextIO) -> None:
         from adjudge.pipeline.reports.junit import write_junit
 
         write_junit(_summary(run), run.results(), stream, begun=run.plan().head.created)
+    elif form == "github":
+        from adjudge.pipeline.reports.github import commands
+
+        stream.writelines(commands(_summary(run), run.results()))
     elif form == "html":
         from adjudge.pipeline.review.page import write_html
 

@@ -7,11 +7,14 @@ import gc
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.aggregate import counting_results
+from adjudge.pipeline.cli.github import at_github, no_commands, report_to_github
 from adjudge.pipeline.display import json_text, visible
 from adjudge.pipeline.grade import SummaryRow
 from adjudge.pipeline.grading.bench import Lookup
@@ -28,7 +31,10 @@ _OBJECTS = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Where things live, how much is said, and what is written besides."""
+    """Where things live, how much is said, and what is written besides.
+
+    `github` is whether annotations and a step summary are written; None in a step of GitHub Actions.
+    """
 
     home: Path
     cache: Path
@@ -38,11 +44,17 @@ class Settings:
     as_json: bool
     junit: Path | None
     html: Path | None
+    github: bool | None = None
 
     @property
     def lookup(self) -> Lookup:
         """Where verdicts come from."""
         return Lookup(cache=self.cache, offline=self.offline, refresh=self.refresh)
+
+    @property
+    def for_github(self) -> bool:
+        """Whether what is said is for a step of GitHub Actions."""
+        return at_github() if self.github is None else self.github
 
 
 def run(
@@ -58,9 +70,11 @@ def run(
     """
     overrides.refuse_offline(settings.offline)
     started = plan_run(load_suite(suite, conversations=conversations), settings.home, overrides)
-    with on_trial(started):
-        summary = _carry_out(started, settings)
-    return _report(started, summary, settings)
+    with _aside(settings):
+        with on_trial(started):
+            summary = _carry_out(started, settings)
+        _report(started, summary, settings)
+    return _ended(started, summary, settings)
 
 
 def resume(reference: str, settings: Settings, max_calls: int | None, max_cost_usd: float | None) -> int:
@@ -71,7 +85,10 @@ def resume(reference: str, settings: Settings, max_calls: int | None, max_cost_u
     """
     caps = Budget(max_calls=max_calls, max_cost_usd=max_cost_usd)
     run = find_run(reference, settings.home)
-    return _report(run, _carry_out(run, settings, caps), settings)
+    with _aside(settings):
+        summary = _carry_out(run, settings, caps)
+        _report(run, summary, settings)
+    return _ended(run, summary, settings)
 
 
 def dry_run(
@@ -111,7 +128,23 @@ def _carry_out(run: Run, settings: Settings, caps: Budget | None = None) -> Summ
     return asyncio.run(carry_out(run, plan, settings.lookup, watch, caps=caps, warn=warn))
 
 
-def _report(run: Run, summary: SummaryRow, settings: Settings) -> int:
+def _aside(settings: Settings) -> AbstractContextManager[None]:
+    """Where output is read for commands: none is meant until the end."""
+    return no_commands(_commands(settings)) if settings.for_github else nullcontext()
+
+
+def _ended(run: Run, summary: SummaryRow, settings: Settings) -> int:
+    if settings.for_github:
+        report_to_github(run, summary, _commands(settings))
+    return summary["exit_code"]
+
+
+def _commands(settings: Settings) -> TextIO:
+    """Where commands to GitHub go; the summary as JSON is alone on stdout."""
+    return sys.stderr if settings.as_json else sys.stdout
+
+
+def _report(run: Run, summary: SummaryRow, settings: Settings) -> None:
     if settings.as_json:
         sys.stdout.write(json_text(summary))
     elif not settings.quiet:
@@ -121,7 +154,6 @@ def _report(run: Run, summary: SummaryRow, settings: Settings) -> int:
             from adjudge.pipeline.cli.read import write_report
 
             write_report(run, form, file)
-    return summary["exit_code"]
 
 
 def _print(run: Run, summary: SummaryRow) -> None:
