@@ -28,7 +28,7 @@ def base() -> Generator[str]:
 
 def filled(schema: object) -> object:
     """What the server puts into `schema`."""
-    script = "import json, server; asked = json.loads(input()); print(json.dumps(server.instance(asked, asked)))"
+    script = "import json, server; it = json.loads(input()); print(json.dumps(server.instance(it, it)))"
     done = subprocess.run(
         [sys.executable, "-c", script],
         input=json.dumps(schema),
