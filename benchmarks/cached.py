@@ -42,12 +42,12 @@ for line in open(f"{sys.argv[1]}/conversations.jsonl", "rb"):
 print(met)
 """
 ASKED = (
-    "I ordered the walnut desk on the {n}th and its left drawer arrived cracked. Can you tell me what happens "
-    "now, and whether I have to pay for sending it back? The order is W-{n}, under the name of Doe."
+    "I ordered the walnut desk on the {n}th and its left drawer arrived cracked. Can you tell me what "
+    "happens now, and whether I have to pay for sending it back? The order is W-{n}, under the name of Doe."
 )
 ANSWERED = (
-    "Thank you for telling us. I have found order W-{n}: one walnut desk, delivered last week. Before we talk "
-    "about a refund, please confirm the last four digits of the card it was paid with."
+    "Thank you for telling us. I have found order W-{n}: one walnut desk, delivered last week. Before we "
+    "talk about a refund, please confirm the last four digits of the card it was paid with."
 )
 
 
