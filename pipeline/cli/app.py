@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -31,6 +32,9 @@ from adjudge.pipeline.cli.options import (
 )
 from adjudge.pipeline.display import visible
 from adjudge.pipeline.suite.errors import SuiteError
+
+_OBJECTS = 20_000
+"""So many new objects are searched for garbage at a time: what commands load and rows hold is none."""
 
 app = typer.Typer(
     name="adjudge",
@@ -500,6 +504,7 @@ def doctor(
 def main() -> int:
     """Run the command line. Returns the exit code; a mistake is one message on stderr."""
     signal.signal(signal.SIGTERM, _terminate)
+    gc.set_threshold(_OBJECTS)
     try:
         code = _exit_code()
         sys.stdout.flush()

@@ -25,9 +25,6 @@ from adjudge.pipeline.reports.progress import Progress
 from adjudge.pipeline.rundir import Run, find_run, on_trial
 from adjudge.pipeline.suite.load import Budget, load_suite
 
-_OBJECTS = 20_000
-"""So many new objects are looked through for garbage at a time. What a run makes is seldom any."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -124,7 +121,6 @@ def _carry_out(run: Run, settings: Settings, caps: Budget | None = None) -> Summ
         return Progress(sys.stderr, total=total, judges=states, quiet=settings.quiet)
 
     gc.freeze()  # what was loaded so far stays: nothing to look through again and again
-    gc.set_threshold(_OBJECTS)
     return asyncio.run(carry_out(run, plan, settings.lookup, watch, caps=caps, warn=warn))
 
 
