@@ -48,6 +48,9 @@ def show(reference: str, conversation: str | None, home: Path, *, as_json: bool)
     from adjudge.pipeline.reports.run import print_run
 
     print_run(summary, results_by_grader(run.results()), sys.stdout)
+    from adjudge.pipeline.trust.closing import verdicts_text as trusted
+
+    sys.stdout.write(f"\nTrust\n\n{trusted(run)}")
 
 
 def rollouts(reference: str, home: Path, *, confidence: float, as_json: bool) -> None:

@@ -10,6 +10,7 @@ from typing import TextIO
 from adjudge.pipeline.aggregate import Item, failing, items, missing_graders, results_by_grader, score_of
 from adjudge.pipeline.display import block, visible
 from adjudge.pipeline.grade import AggregateRow, GradeRow, ResultRow, SummaryRow
+from adjudge.pipeline.reports.doubts import doubts
 from adjudge.pipeline.reports.run import EXIT_CODES, NEXT_STEPS, rounded
 from adjudge.pipeline.reports.text import RESULT_WORDS, not_graded, reward, threshold
 
@@ -24,13 +25,14 @@ def write_markdown(summary: SummaryRow, rows: Callable[[], Iterable[ResultRow]],
 
     Args:
         summary: the run's `summary.json`.
-        rows: gives the rows of `results.jsonl`, anew at each call: they are streamed twice.
+        rows: gives the rows of `results.jsonl`, anew at each call: they are streamed three times.
         stream: where to write.
     """
     stream.write(f"# Run {code(summary['run_id'])} of {code(summary['suite'])}\n\n")
     stream.writelines(_decision(summary))
     stream.writelines(_table(summary, results_by_grader(rows())))
     stream.writelines(_errors(summary))
+    stream.writelines(_trust(rows()))
     for row in rows():
         stream.writelines(_conversation(row))
 
@@ -92,6 +94,21 @@ def _errors(summary: SummaryRow) -> Iterator[str]:
     yield "## Errors by cause\n\n"
     for cause, count in summary["errors_by_cause"].items():
         yield f"- {code(cause)}, {count}: {NEXT_STEPS.get(cause, 'no advice')}\n"
+    yield "\n"
+
+
+def _trust(rows: Iterable[ResultRow]) -> Iterator[str]:
+    """What the verdicts themselves say of how far they can be trusted; nothing where that is nothing."""
+    found = doubts(rows)
+    if not any((found.unverified, found.split, found.windowed)):
+        return
+    yield "## Trust\n\n"
+    if found.unverified:
+        yield f"- {found.unverified} of {found.cited} quotes were not found in the turn they name\n"
+    if found.split:
+        yield f"- {found.split} of {found.statements} statements have votes that differ\n"
+    if found.windowed:
+        yield f"- {found.windowed} of {found.statements} statements were judged window by window\n"
     yield "\n"
 
 

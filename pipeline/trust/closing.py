@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adjudge.pipeline.display import visible
 from adjudge.pipeline.grade import ResultRow
-from adjudge.pipeline.planning.plan import Plan
+from adjudge.pipeline.reports.doubts import Doubts, doubts
 from adjudge.pipeline.rundir import Run
 from adjudge.pipeline.trust.labels import read_labels
 from adjudge.pipeline.trust.quotes import Quotes, quotes, statements
 
+if TYPE_CHECKING:
+    from adjudge.pipeline.planning.plan import Plan
+
 
 def trust_text(run: Run, plan: Plan) -> str:
-    """What was replayed, agreement with the suite's labels, quotes not found; ends in a newline.
+    """What was replayed, agreement with the suite's labels, quotes not found, votes that differ, windows.
 
     Raises:
         UsageError: a label file can't be read.
@@ -39,7 +43,21 @@ def trust_text(run: Run, plan: Plan) -> str:
         evidence = (planned.evidence for planned in plan.conversations())
         found = agreement(judged(zip(run.results(), evidence, strict=False), labels))
         said += short_text(found, 0.95) + "\n"
-    return said + quotes_text(quotes(run.results()))
+    return said + verdicts_text(run)
+
+
+def verdicts_text(run: Run) -> str:
+    """What the verdicts themselves show: quotes not found, votes that differ, windows; ends in a newline."""
+    return quotes_text(quotes(run.results())) + doubts_text(doubts(run.results()))
+
+
+def doubts_text(found: Doubts) -> str:
+    """Votes that differ and windows, in words; empty where there are none, else ends in a newline."""
+    said = [
+        (found.split, "have votes that differ; `adjudge review` filters them by low agreement"),
+        (found.windowed, "were judged window by window, since the conversation is long"),
+    ]
+    return "".join(f"  {count} of {found.statements} statements {text}\n" for count, text in said if count)
 
 
 def sources(rows: Iterable[ResultRow]) -> Counter[str]:

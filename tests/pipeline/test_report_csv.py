@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -116,3 +118,20 @@ def test_any_text_becomes_a_cell_that_can_be_written_and_read(text: str) -> None
     [[cell, end]] = csv.reader(io.StringIO(stream.getvalue().encode().decode(), newline=""))
 
     assert (cell, end) == (neutral(text), "end")
+
+
+@pytest.mark.parametrize("name", ["results.jsonl", "hostile.jsonl"])
+def test_pandas_reads_numbers_as_numbers_and_what_is_not_known_as_missing(name: str) -> None:
+    pandas: Any = import_module("pandas")
+    rows = stored(name)
+
+    frame = pandas.read_csv(io.StringIO(text_of(rows), newline=""))
+
+    assert tuple(frame.columns) == COLUMNS
+    assert len(frame) == len(table(rows))
+    for column in ("score", "met", "total", "threshold", "combined_score", "cost_usd"):
+        assert frame[column].dtype.kind in "if", column
+    errored = frame[frame["result"] == "errored"]
+    assert errored["score"].isna().all()
+    scored = {grade["score"] for row in rows for grade in row["grades"] if grade["score"] is not None}
+    assert set(frame["score"].dropna()) == scored

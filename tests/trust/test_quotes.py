@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from adjudge.pipeline.grade import ResultRow
-from adjudge.pipeline.trust.closing import quotes_text, sources
+from adjudge.pipeline.reports.doubts import doubts
+from adjudge.pipeline.trust.closing import doubts_text, quotes_text, sources
 from adjudge.pipeline.trust.quotes import quotes
 
 
@@ -30,3 +31,22 @@ def test_quotes_that_were_not_found_are_counted_beside_all() -> None:
 
 def test_sources_say_where_verdicts_came_from() -> None:
     assert sources(rows({}, {"source": "cache"}, {"source": None})) == {"live": 1, "cache": 1}
+
+
+def test_votes_that_differ_and_windows_are_counted() -> None:
+    def vote(decision: str | None, **more: Any) -> dict[str, Any]:
+        return {"decision": decision} | more
+
+    found = doubts(
+        rows(
+            {"votes": [vote("met"), vote("not_met")]},
+            {"votes": [vote("met"), vote(None)]},
+            {"votes": [vote("met", windows=[{}]), vote("met")]},
+            {"windows": [{}]},
+            {},
+        )
+    )
+
+    assert (found.statements, found.split, found.windowed) == (5, 1, 2)
+    assert "1 of 5 statements have votes that differ" in doubts_text(found)
+    assert doubts_text(doubts(rows({}))) == ""
