@@ -153,6 +153,16 @@ class JudgeRequest:
         """Everything that can change the answer, and nothing else (C6). JSON types only."""
         return {**_shared_fields(self), "statements": list(self.statements)}
 
+    def about(self, statements: tuple[str, ...], unit: str) -> JudgeRequest:
+        """The same of other `statements`, for another `unit`.
+
+        As `dataclasses.replace` makes it, at a fifth of the time: there is one for every verdict.
+        """
+        made = object.__new__(JudgeRequest)
+        vars(made).update(vars(self), statements=statements, unit=unit)
+        vars(made).pop("key", None)
+        return made
+
     @cached_property
     def key(self) -> str:
         """SHA-256 hex of the canonical JSON of `key_fields` (C6): the verdict's address in the ledger."""

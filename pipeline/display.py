@@ -50,7 +50,10 @@ def visible_json(text: str) -> str:
 
 def json_line(value: object) -> bytes:
     """`value` as one line of JSON, safe to show and to split at any kind of line end; without its newline."""
-    return visible_json(orjson.dumps(value).decode()).encode()
+    line = orjson.dumps(value)
+    if line.isascii() and b"\x7f" not in line:
+        return line
+    return visible_json(line.decode()).encode()
 
 
 def json_text(value: object) -> str:

@@ -237,8 +237,10 @@ class Leg:
     def _recalled(self, asked: Sequence[Question]) -> list[Outcome | None]:
         """What is known of each question without asking: its answer, or why it must not be asked."""
         outcomes: list[Outcome | None] = [question.refused for question in asked]
-        for name in dict.fromkeys(question.judge for question in asked):
-            places = [place for place, question in enumerate(asked) if question.judge == name]
+        by_judge: dict[str, list[int]] = {}
+        for place, question in enumerate(asked):
+            by_judge.setdefault(question.judge, []).append(place)
+        for name, places in by_judge.items():
             answers = self._judges[name].recall_all([asked[place].request for place in places])
             for place, answer in zip(places, answers, strict=True):
                 outcomes[place] = answer or outcomes[place]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adjudge.judges.failure import Failure
-from adjudge.judges.request import Evidence, Hash, JudgeRequest, Model, Prompt, key_prefix
+from adjudge.judges.request import Evidence, JudgeRequest, Model, Prompt, key_prefix
 from adjudge.judges.room import room, size_of, tokens
 from adjudge.pipeline.planning.plan import PlannedGrader, PlannedStatement
 from adjudge.pipeline.windows import Window, windows_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # frozen ones take three times as long, and there is one a verdict
 class Question:
     """One question to one judge.
 
@@ -116,28 +116,36 @@ class Asking:
             return
         grader = self.grader
         views = {name: self._view(name, evidence[name]) for name in grader.judges}
-        prefixes: dict[tuple[str, int, int | None], Hash] = {}
+        first: dict[tuple[str, int, int | None], JudgeRequest] = {}
         for label, places in self.groups:
             for judge in grader.judges:
                 for sample in range(grader.samples):
                     unit = f"{conversation}/{grader.name}/{label}/{judge}/{sample}"
                     for some, window, refused in _parts(self.statements, places, views[judge]):
-                        request = JudgeRequest(
-                            evidence=evidence[judge] if window is None else window.evidence,
-                            statements=tuple([self.statements[place].text for place in some]),
-                            prompt=self.prompt,
-                            model=self.models[judge],
-                            calls=grader.calls,
-                            sample=sample,
-                            require_citations=grader.citations == "require",
-                            unit=unit if window is None else f"{unit}/w{window.number}",
-                            shared=prefixes.get((judge, sample, window and window.number)),
+                        asked = judge, sample, window and window.number
+                        if asked not in first:
+                            shown = evidence[judge] if window is None else window.evidence
+                            first[asked] = self._request(judge, sample, shown)
+                        request = first[asked].about(
+                            tuple([self.statements[place].text for place in some]),
+                            unit if window is None else f"{unit}/w{window.number}",
                         )
-                        if request.shared is None:
-                            prefixes[judge, sample, window and window.number] = key_prefix(request)
                         yield Question(
                             judge=judge, places=some, window=window, refused=refused, request=request
                         )
+
+    def _request(self, judge: str, sample: int, evidence: Evidence) -> JudgeRequest:
+        """What all questions to `judge` about `evidence` have in common."""
+        request = JudgeRequest(
+            evidence=evidence,
+            statements=(),
+            prompt=self.prompt,
+            model=self.models[judge],
+            calls=self.grader.calls,
+            sample=sample,
+            require_citations=self.grader.citations == "require",
+        )
+        return replace(request, shared=key_prefix(request))
 
     def _view(self, judge: str, evidence: Evidence) -> _View:
         left = self.rooms.get(judge)
