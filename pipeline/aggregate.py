@@ -71,7 +71,7 @@ class Aggregate:
     def __init__(self) -> None:
         """Begin at nothing."""
         self._sum = Fraction(0)
-        self._lowest = Fraction(0)
+        self._lowest = Fraction(0)  # of what is not known
         self._highest = Fraction(0)
         self._scored = 0
         self._selected = 0
@@ -81,14 +81,16 @@ class Aggregate:
         """Count one known value, in [0, 1]."""
         self._sum += value
         self._scored += 1
-        self._bound(value, value)
+        self._selected += 1
 
     def add_missing(
         self, *, errored: bool, lowest: Fraction = Fraction(0), highest: Fraction = Fraction(1)
     ) -> None:
         """Count one value that is not known, only that it lies between `lowest` and `highest`."""
         self._errored += errored
-        self._bound(lowest, highest)
+        self._selected += 1
+        self._lowest += lowest
+        self._highest += highest
 
     @property
     def mean(self) -> Fraction | None:
@@ -103,14 +105,9 @@ class Aggregate:
             "scored": self._scored,
             "selected": self._selected,
             "errored": self._errored,
-            "lowest": None if complete else float(self._lowest / self._selected),
-            "highest": None if complete else float(self._highest / self._selected),
+            "lowest": None if complete else float((self._sum + self._lowest) / self._selected),
+            "highest": None if complete else float((self._sum + self._highest) / self._selected),
         }
-
-    def _bound(self, lowest: Fraction, highest: Fraction) -> None:
-        self._selected += 1
-        self._lowest += lowest
-        self._highest += highest
 
 
 def combined_bounds(row: ResultRow) -> tuple[Fraction, Fraction]:

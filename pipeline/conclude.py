@@ -180,12 +180,14 @@ class _Tally:
             self._causes.update({error["cause"] for error in (grade["error"], *errors)})
 
     def _add_combined(self, row: ResultRow) -> None:
-        lowest, highest = combined_bounds(row)
-        if row["combined_score"] is None:
+        scored = row["combined_score"] is not None
+        value = combined([score_of(grade) for grade in row["grades"]]) if scored else None
+        if value is None:
+            lowest, highest = combined_bounds(row)
             errored = row["grading_state"] == "error"
             self._combined.add_missing(errored=errored, lowest=lowest, highest=highest)
         else:
-            self._combined.add(lowest)
+            self._combined.add(value)
 
     def summary(self, run_id: str, spent: SpentRow, canaries: Mapping[str, GradeRow]) -> SummaryRow:
         results = self._results

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from math import comb, floor, isqrt
 from typing import Literal
 
@@ -12,6 +13,7 @@ Result = Literal["passed", "failed", "errored"]
 GradingState = Literal["not_requested", "pending", "running", "complete", "error"]
 
 
+@lru_cache(typed=True)  # a run has few different scores and thresholds, and many grades
 def score(met: int, total: int) -> Fraction:
     """Statements met over statements, exactly (S1). In [0, 1].
 
@@ -23,6 +25,7 @@ def score(met: int, total: int) -> Fraction:
     return Fraction(met, total)
 
 
+@lru_cache(typed=True)
 def exact(number: float | str | Decimal) -> Fraction:
     """The exact value of a number's decimal text: `exact(0.7)` is 7/10 (S2)."""
     return Fraction(Decimal(str(number)))

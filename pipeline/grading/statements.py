@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adjudge.judges.failure import Failure
 from adjudge.judges.panel import decide
-from adjudge.judges.verdict import Answer, Source, Verdict
+from adjudge.judges.verdict import Answer, Attempt, Source, Verdict
 from adjudge.pipeline.grade import CitationRow, ErrorRow, GradeRow, StatementRow, VoteRow, WindowRow
 from adjudge.pipeline.grading.questions import Question
 from adjudge.pipeline.planning.plan import PlannedGrader, PlannedStatement
@@ -79,7 +79,7 @@ class _Vote:
 class _Voter:
     """One sample of one judge: its vote, or its votes about windows, and what they come to."""
 
-    votes: list[_Vote]
+    votes: Sequence[_Vote]
     decided: Verdict | Failure
 
 
@@ -112,9 +112,19 @@ def _statement_row(
     voters = _voters(statement, ballot)
     alone = len(voters) == 1
     decided = voters[0].decided if alone else decide([voter.decided for voter in voters])
-    attempts = [attempt for vote in ballot for attempt in vote.outcome.attempts]
-    answers = [vote.outcome for vote in ballot if isinstance(vote.outcome, Answer)]
-    sources: set[Source] = {answer.source for answer in answers}
+    attempts: list[Attempt] = []
+    judges, models, served = dict[str, None](), dict[str, None](), dict[str, None]()  # each once, in order
+    sources: set[Source] = set()
+    all_answered = True
+    for vote in ballot:
+        judges[vote.question.judge] = models[vote.question.request.model.name] = None
+        attempts += vote.outcome.attempts
+        if isinstance(vote.outcome, Failure):
+            all_answered = False
+            continue
+        sources.add(vote.outcome.source)
+        if name := vote.outcome.served_model:
+            served[name] = None
     spent = spent_on(attempts)
     row: StatementRow = {
         "id": f"s{place + 1}",
@@ -125,12 +135,12 @@ def _statement_row(
         "rationale": None,
         "citations": [],
         "error": None,
-        "cached": len(answers) == len(ballot) and "live" not in sources,
+        "cached": all_answered and "live" not in sources,
         "source": sources.pop() if len(sources) == 1 else None,
         "verdict_key": _key(voters[0]) if alone else None,
-        "judge": _joined([vote.question.judge for vote in ballot]),
-        "model": _joined([vote.question.request.model.name for vote in ballot]),
-        "served_model": _joined([name for answer in answers if (name := answer.served_model)]) or None,
+        "judge": "+".join(judges),
+        "model": "+".join(models),
+        "served_model": "+".join(served) or None,
         "attempts": len(attempts),
         "usage": spent["usage"],
         "cost_usd": None if spent["cost_unknown_calls"] or not attempts else spent["cost_usd"],
@@ -152,7 +162,7 @@ def _statement_row(
 
 def _voters(statement: PlannedStatement, ballot: Sequence[_Vote]) -> list[_Voter]:
     if len(ballot) == 1 and ballot[0].question.window is None:
-        return [_Voter([*ballot], ballot[0].vote)]
+        return [_Voter(ballot, ballot[0].vote)]
     votes: dict[tuple[str, int], list[_Vote]] = {}
     for vote in ballot:
         votes.setdefault((vote.question.judge, vote.question.request.sample), []).append(vote)
@@ -168,11 +178,6 @@ def _decided(statement: PlannedStatement, votes: Sequence[_Vote]) -> Verdict | F
 def _key(voter: _Voter) -> str | None:
     """The one key of what it was asked; windows have one each."""
     return voter.votes[0].question.request.key if voter.votes[0].question.window is None else None
-
-
-def _joined(names: Sequence[str]) -> str:
-    """Each name once, in their order."""
-    return names[0] if len(names) == 1 else "+".join(dict.fromkeys(names))
 
 
 def _citation_rows(verdict: Verdict) -> list[CitationRow]:
