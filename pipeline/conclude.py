@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -75,17 +74,13 @@ class Latest:
         if all(start < 0 for start in self._starts):
             yield from ((planned, []) for planned in self._plan.conversations())
             return
-        with (
-            storage(self._path, "read"),
-            undamaged(self._path),
-            self._path.open("rb") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as journal,
-        ):
+        with storage(self._path, "read"), undamaged(self._path), self._path.open("rb") as file:
             for number, planned in enumerate(self._plan.conversations()):
                 grades: list[GradeRow] = []
                 for name, start in zip(self._names, self._row(number), strict=True):
                     if start >= 0 and name in planned.graders:
-                        grades.append(orjson.loads(journal[start : journal.find(b"\n", start)])["grade"])
+                        file.seek(start)
+                        grades.append(orjson.loads(file.readline())["grade"])
                 yield planned, grades
 
     def _row(self, number: int) -> array[int]:
