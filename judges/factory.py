@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,6 +21,8 @@ from adjudge.judges.ledger.recorded import Recordings
 from adjudge.judges.protocol import Judge
 from adjudge.judges.request import Model
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
@@ -33,6 +36,7 @@ class Surroundings:
         wallet: what the run may spend.
         offline: never ask a model (C11).
         refresh: ask again what was answered before this run (C8).
+        warn: told of a judge that can't be reached, and that it answers again, a line each.
     """
 
     run: str
@@ -42,6 +46,7 @@ class Surroundings:
     wallet: Wallet
     offline: bool = False
     refresh: bool = False
+    warn: Callable[[str], None] = _log.warning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,7 @@ def build_judge(
     price: Price | None = None,
     attempts: int = 4,
     attempt_timeout: float = 60.0,
+    require_model: bool = False,
     deadline: float = 300.0,
     max_concurrency: int = 32,
     asked: Judge | None = None,
@@ -82,6 +88,7 @@ def build_judge(
         price: used instead of litellm's.
         attempts: requests for one verdict while failures are transient.
         attempt_timeout: seconds for one whole attempt.
+        require_model: whether an answer of another model is a failure.
         deadline: seconds for one verdict with its retries and waits.
         max_concurrency: requests in flight at once, at most.
         asked: what is asked in place of the model, such as a `ScriptedJudge`.
@@ -97,9 +104,12 @@ def build_judge(
             headers_env=headers_env,
             price=price,
             attempt_timeout=attempt_timeout,
+            require_model=require_model,
         )
         prepare = partial(_prepare, name, asked, around.wallet)
-    governor = Governor(name, max_concurrency=max_concurrency, patience=deadline, storing=True)
+    governor = Governor(
+        name, max_concurrency=max_concurrency, patience=deadline, storing=True, warn=around.warn
+    )
     governed = GovernedJudge(asked, governor, around.wallet, prepare=prepare)
     retrying = RetryingJudge(governed, attempts=attempts, deadline=deadline)
     judge = LedgerJudge(

@@ -255,6 +255,7 @@ async def agrade(
                 Wallet(),
                 run=new_run_id(),
                 lookup=Lookup(cache=Path(cache)),
+                warn=_log.warning,
             )
             judge = (await files.enter_async_context(bench)).judges["judge"]
         else:

@@ -27,6 +27,8 @@ GRADES = "grades.jsonl"
 ERRORS = "errors.jsonl"
 RESULTS = "results.jsonl"
 SUMMARY = "summary.json"
+JUDGES = "judges.json"
+"""What each judge did in the last leg: calls, retries, refusals, limit, breaker. No part of the results."""
 STABILITY = "stability.json"
 
 _BEGINNING = 4096

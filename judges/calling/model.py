@@ -19,6 +19,7 @@ from adjudge.judges.calling.classify import (
 from adjudge.judges.calling.output import Mode, ModeMemory, modes_of
 from adjudge.judges.calling.price import Price
 from adjudge.judges.calling.reading import Reading, UnreadableError, read
+from adjudge.judges.calling.served import is_same_model
 from adjudge.judges.calling.transport import Response, Transport, TransportError
 from adjudge.judges.failure import Failure
 from adjudge.judges.prompt import messages
@@ -52,6 +53,7 @@ class ModelJudge:
         headers_env: Mapping[str, str] | None = None,
         price: Price | None = None,
         attempt_timeout: float = 60.0,
+        require_model: bool = False,
         environ: Mapping[str, str] = os.environ,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -63,6 +65,7 @@ class ModelJudge:
         headers_env: headers added to each request, and the variables that hold their values.
         price: used instead of litellm's.
         attempt_timeout: seconds for one whole attempt.
+        require_model: whether an answer of another model than the one asked for is a failure.
         environ: where keys are looked for.
         clock: seconds since the epoch, for a Retry-After that is a date.
         """
@@ -75,7 +78,7 @@ class ModelJudge:
             environ=environ,
         )
         self._transport, self._timeout, self._clock = transport, attempt_timeout, clock
-        self._suite_price = price
+        self._suite_price, self._require_model = price, require_model
         self._ready: tuple[Provider, ModeMemory] | None = None
         self._getting_ready = asyncio.Lock()
 
@@ -115,7 +118,18 @@ class ModelJudge:
             return ask.failed(Failure(cause="timeout", message=message, retryable=True))
         except TransportError as error:
             return ask.failed(transport_failure(error))
-        return ask.outcome(response, self._clock())
+        outcome = ask.outcome(response, self._clock())
+        return self._of_that_model(outcome) if self._require_model else outcome
+
+    def _of_that_model(self, outcome: Answer | Failure) -> Answer | Failure:
+        """`outcome`, unless another model answered: that is the suite's to mend, so nothing is retried."""
+        asked, served = self._access.model.name, outcome.attempts[-1].served_model
+        if isinstance(outcome, Failure) or served is None or is_same_model(asked, served):
+            return outcome
+        message = f"{self._access.label}: {served!r} answered in its place"
+        failure = Failure(cause="not_found", message=message, fatal=True)
+        attempt = replace(outcome.attempts[-1], cause=failure.cause, message=failure.message)
+        return replace(failure, attempts=(attempt,))
 
     async def _made_ready(self) -> tuple[Provider, ModeMemory]:
         from adjudge.judges.calling.provider import load

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections import deque
@@ -17,6 +18,8 @@ from adjudge.judges.governing.breaker import Breaker, BreakerState
 from adjudge.judges.governing.deadline import Deadline
 from adjudge.judges.verdict import Answer
 
+_log = logging.getLogger(__name__)
+
 LONGEST_GATE = 120.0
 """A provider's Retry-After is obeyed up to so many seconds (C3)."""
 
@@ -25,6 +28,9 @@ FIRST_LIMIT = 10
 
 RAMP = 3
 """By so much a success raises the limit until the first 429: four times as many each round trip."""
+
+FAULTS_TOLD = 3
+"""So many transport failures in a row are worth a word."""
 
 SLOWEST_GROWTH = 4
 """Successes a larger limit takes at least, or a judge that bears one call would refuse every other."""
@@ -95,6 +101,7 @@ class Governor:
         max_concurrency: int = 32,
         patience: float = 300.0,
         storing: bool = False,
+        warn: Callable[[str], None] = _log.warning,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
     ) -> None:
@@ -102,6 +109,7 @@ class Governor:
 
         With `storing` an answer counts as in flight against `max_concurrency` until `stored` is called: no
         more calls than that are lost by a kill (C9) or a full disk.
+        `warn` is told of an outage and of its end.
         """
         self.name, self.patience, self.clock, self.chance = name, patience, clock, chance
         self._most, self._limit = max_concurrency, min(FIRST_LIMIT, max_concurrency)
@@ -111,6 +119,7 @@ class Governor:
         self._gate = -inf
         self._breaker = Breaker(patience)
         self._last_fault = ""
+        self._warn, self._faults, self._told = warn, 0, False
         self._shut: Failure | None = None
         self._shutting = asyncio.Event()
         self._begun: deque[_Waiter] = deque()
@@ -228,7 +237,18 @@ class Governor:
             self._limit, self._successes = min(self._most, self._limit + 1), 0
         self._answered(permit)
 
+    def _tell(self) -> None:
+        """Say once that a judge does not answer: soon, for whoever mistyped its address."""
+        self._faults += 1
+        if self._faults == FAULTS_TOLD and not self._told:
+            self._told = True
+            self._warn(f"no answer so far, still trying: {self._last_fault}")
+
     def _answered(self, permit: Permit) -> None:
+        self._faults = 0
+        if self._told:
+            self._told = False
+            self._warn(f"judge {self.name!r} answers again")
         if self._breaker.answered(permit.probe):
             self._limit, self._ramping = min(FIRST_LIMIT, self._limit), True
 
@@ -238,6 +258,7 @@ class Governor:
         elif failure.cause in TRANSPORT:
             self._last_fault = failure.message
             self._breaker.failed(permit.probe, self.clock())
+            self._tell()
         else:
             self._answered(permit)
         pause = failure.retry_after

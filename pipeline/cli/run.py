@@ -153,11 +153,16 @@ def _report(run: Run, summary: SummaryRow, settings: Settings) -> None:
 
 
 def _print(run: Run, summary: SummaryRow) -> None:
+    from adjudge.pipeline.reports.doubts import Doubts, counting_doubts
     from adjudge.pipeline.reports.run import look_at, print_run
+    from adjudge.pipeline.trust.closing import substitutions
 
     results: dict[str, Counter[str]] = {}
-    look = look_at(counting_results(run.results(), results))
+    found = Doubts()
+    look = look_at(counting_doubts(counting_results(run.results(), results), found))
     print_run(summary, results, sys.stdout)
+    for said in substitutions(found):
+        warn(f"{said}; `served_model: require` in the suite refuses that")
     if look:
         sys.stdout.write("\n" + look)
     plan = run.plan()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -51,8 +51,9 @@ class Bench:
         *,
         run: str,
         lookup: Lookup,
+        warn: Callable[[str], None],
     ) -> None:
-        """Nothing is loaded or opened before the first call."""
+        """Nothing is loaded or opened before the first call. `warn` is told of judges that don't answer."""
         self._specs = specs
         self._transport = Transport(
             connections=2 * max(1, sum(spec.max_concurrency for spec in specs.values()))
@@ -65,6 +66,7 @@ class Bench:
             wallet=wallet,
             offline=lookup.offline,
             refresh=lookup.refresh,
+            warn=warn,
         )
         built = {name: _build(name, spec, around) for name, spec in specs.items()}
         self.judges = {name: judge.judge for name, judge in built.items()}
@@ -106,6 +108,7 @@ def _build(name: str, spec: JudgeSpec, around: Surroundings) -> BuiltJudge:
         price=own_price(spec),
         attempts=spec.attempts,
         attempt_timeout=spec.attempt_timeout,
+        require_model=spec.served_model == "require",
         deadline=spec.deadline,
         max_concurrency=spec.max_concurrency,
     )

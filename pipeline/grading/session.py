@@ -6,9 +6,11 @@ import asyncio
 import signal
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from adjudge.judges.failure import UsageError
 from adjudge.judges.governing.wallet import Wallet
@@ -17,12 +19,12 @@ from adjudge.judges.ledger.ledger import Ledger
 from adjudge.judges.ledger.recorded import Recordings
 from adjudge.judges.request import digest
 from adjudge.pipeline.conclude import Latest, conclude
-from adjudge.pipeline.files import storage
+from adjudge.pipeline.files import storage, whole_file
 from adjudge.pipeline.grade import SpentRow, SummaryRow
 from adjudge.pipeline.grading.bench import Bench, Lookup
 from adjudge.pipeline.grading.leg import Leg, Watch
 from adjudge.pipeline.planning.plan import Plan, PlannedFile
-from adjudge.pipeline.rundir import Run
+from adjudge.pipeline.rundir import JUDGES, Run
 from adjudge.pipeline.suite.load import Budget
 
 if TYPE_CHECKING:
@@ -70,7 +72,15 @@ async def carry_out(
             with watch(bench.states) as audience:
                 leg = Leg(run, plan, bench.judges, audience, window=bench.window, warn=warn)
                 stopped_by = await until_stopped(leg.grade(), leg.stop, bench, warn)
+            _keep(run, bench.states())
         return conclude(run, plan, exit_code=None if stopped_by is None else 128 + stopped_by)
+
+
+def _keep(run: Run, states: Mapping[str, GovernorState]) -> None:
+    """Write what the judges did in this leg to `judges.json`."""
+    with whole_file(run.file(JUDGES)) as file:
+        asked = {name: asdict(state) for name, state in states.items()}
+        file.write(orjson.dumps(asked, option=orjson.OPT_INDENT_2) + b"\n")
 
 
 @asynccontextmanager
@@ -86,7 +96,7 @@ async def bench_of(
     with _ledger(lookup, warn) as ledger:
         recordings = Recordings(_unchanged(plan.head.recorded))
         judges = plan.head.judges
-        async with Bench(judges, ledger, recordings, wallet, run=run.id, lookup=lookup) as bench:
+        async with Bench(judges, ledger, recordings, wallet, run=run.id, lookup=lookup, warn=warn) as bench:
             yield bench
 
 

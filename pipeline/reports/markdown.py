@@ -100,7 +100,7 @@ def _errors(summary: SummaryRow) -> Iterator[str]:
 def _trust(rows: Iterable[ResultRow]) -> Iterator[str]:
     """What the verdicts themselves say of how far they can be trusted; nothing where that is nothing."""
     found = doubts(rows)
-    if not any((found.unverified, found.split, found.windowed)):
+    if not any((found.unverified, found.split, found.windowed, found.substituted)):
         return
     yield "## Trust\n\n"
     if found.unverified:
@@ -109,6 +109,8 @@ def _trust(rows: Iterable[ResultRow]) -> Iterator[str]:
         yield f"- {found.split} of {found.statements} statements have votes that differ\n"
     if found.windowed:
         yield f"- {found.windowed} of {found.statements} statements were judged window by window\n"
+    for (asked, served), count in found.substituted.items():
+        yield f"- {count} statements were decided by {code(served)} in place of {code(asked)}\n"
     yield "\n"
 
 

@@ -128,6 +128,13 @@ class JudgeSpec(_Spec):
         list[MediaKind] | None,
         Field(description="What it takes beside text (`evidence.media: pass`); null: as litellm lists it."),
     ] = None
+    served_model: Annotated[
+        Literal["warn", "require"],
+        Field(
+            description="What becomes of an answer that another model gave: warn says so at the end of the "
+            "run, require takes it for an error (not_found)."
+        ),
+    ] = "warn"
     attempts: Annotated[int, Field(ge=1, le=10, description="Requests made for one verdict at most.")] = 4
     attempt_timeout: Annotated[float, Field(gt=0, description="Seconds for one whole attempt.")] = 60
     deadline: Annotated[

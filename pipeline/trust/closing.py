@@ -57,7 +57,16 @@ def doubts_text(found: Doubts) -> str:
         (found.split, "have votes that differ; `adjudge review` filters them by low agreement"),
         (found.windowed, "were judged window by window, since the conversation is long"),
     ]
-    return "".join(f"  {count} of {found.statements} statements {text}\n" for count, text in said if count)
+    lines = [f"  {count} of {found.statements} statements {text}\n" for count, text in said if count]
+    return "".join([*lines, *(f"  {text}\n" for text in substitutions(found))])
+
+
+def substitutions(found: Doubts) -> list[str]:
+    """Which model answered in place of which, and how often (F16)."""
+    return [
+        f"{count} statements were decided by {visible(served)} in place of {visible(asked)}"
+        for (asked, served), count in found.substituted.items()
+    ]
 
 
 def sources(rows: Iterable[ResultRow]) -> Counter[str]:

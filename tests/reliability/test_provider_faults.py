@@ -341,3 +341,52 @@ def test_a_run_reads_no_env_file_uses_no_proxy_and_connects_to_its_judge_alone(d
     assert desk.server.count == 1
     port = desk.server.origin.rpartition(":")[2]
     assert set(done.stderr.splitlines()) == {f"socket.connect (('127.0.0.1', {port}),)"}
+
+
+def test_another_model_that_answers_is_named_at_the_end(desk: Desk) -> None:
+    desk.suite(desk.grader("A."), judges={"main": desk.judge(model="openai/gpt-5")})
+    desk.answer = lambda _: Reply(model="gpt-5-mini-2025-08-07")
+
+    done = desk.run()
+
+    assert done.code == 0
+    assert "1 statements were decided by gpt-5-mini-2025-08-07 in place of openai/gpt-5" in done.err
+
+
+def test_another_model_is_an_error_where_the_suite_requires_the_one_it_asks(desk: Desk) -> None:
+    desk.suite(desk.grader("A."), judges={"main": desk.judge(model="openai/gpt-5", served_model="require")})
+    desk.answer = lambda _: Reply(model="gpt-5-mini-2025-08-07")
+    desk.conversations("c1", "c2", "c3")
+
+    done = desk.run()
+
+    assert done.code == 3
+    assert desk.summary()["errors_by_cause"] == {"not_found": 3}
+    assert "'gpt-5-mini-2025-08-07' answered in its place" in desk.grades()[0]["error"]["message"]
+    assert desk.adjudge("cache", "stats").out.startswith("0 entries")
+
+
+def test_a_judge_that_can_not_be_reached_is_named_with_its_address_at_once(desk: Desk) -> None:
+    desk.conversations(*(f"c{number}" for number in range(4)))
+    judge = desk.judge(api_base="http://127.0.0.1:9/v1", deadline=1)
+    desk.suite(desk.grader("A."), judges={"main": judge})
+
+    running = desk.start("run", "suite.yaml")
+    running.wait_until_said("still trying")
+
+    assert "judge 'main' (openai/any)" in running.err.read_text()
+    assert "127.0.0.1:9" in running.err.read_text()
+    assert running.wait().code == 3
+
+
+def test_a_judge_that_comes_back_is_said_to_be_there_again(desk: Desk) -> None:
+    desk.conversations(*(f"c{number}" for number in range(4)))
+    desk.suite(desk.grader("A."), judges={"main": desk.judge(attempts=4)})
+    desk.answer = lambda _: Reply(status=503) if desk.server.count <= 4 else Reply()
+
+    done = desk.run()
+
+    assert done.code == 0
+    assert "judge 'main' answers again" in done.err
+    judges = json.loads((desk.runs[-1] / "judges.json").read_text())
+    assert (judges["main"]["calls"], judges["main"]["retries"]) == (8, 4)

@@ -6,12 +6,12 @@ from typing import Any, cast
 
 from adjudge.pipeline.grade import ResultRow
 from adjudge.pipeline.reports.doubts import doubts
-from adjudge.pipeline.trust.closing import doubts_text, quotes_text, sources
+from adjudge.pipeline.trust.closing import doubts_text, quotes_text, sources, substitutions
 from adjudge.pipeline.trust.quotes import quotes
 
 
 def rows(*statements: dict[str, Any]) -> list[ResultRow]:
-    plain: dict[str, Any] = {"id": "s1", "citations": [], "source": "live"}
+    plain: dict[str, Any] = {"id": "s1", "citations": [], "source": "live", "served_model": None}
     grade = {"grader": "g", "statements": [plain | statement for statement in statements]}
     return [cast("ResultRow", {"conversation_id": "c1", "grades": [grade]})]
 
@@ -49,4 +49,21 @@ def test_votes_that_differ_and_windows_are_counted() -> None:
 
     assert (found.statements, found.split, found.windowed) == (5, 1, 2)
     assert "1 of 5 statements have votes that differ" in doubts_text(found)
+
+
+def test_another_model_than_was_asked_is_named_and_counted() -> None:
+    found = doubts(
+        rows(
+            {"model": "openai/gpt-5", "served_model": "gpt-5-2025-08-07"},
+            {"model": "openai/gpt-5", "served_model": "gpt-5-mini-2025-08-07"},
+            {"model": "openai/gpt-5", "served_model": "gpt-5-mini-2025-08-07"},
+        )
+    )
+
+    assert substitutions(found) == [
+        "2 statements were decided by gpt-5-mini-2025-08-07 in place of openai/gpt-5"
+    ]
+
+
+def test_nothing_to_doubt_is_nothing_to_say() -> None:
     assert doubts_text(doubts(rows({}))) == ""
