@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from urllib.parse import urlsplit
 
 from adjudge.judges.calling.families import key_in
@@ -113,6 +114,18 @@ class Access:
         return Redactor([*own, *others]), Redactor(own)
 
 
+PARAMS = frozenset(
+    {
+        *("temperature", "top_p", "top_k", "min_p", "seed", "stop", "n", "user", "timeout"),
+        *("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "num_ctx"),
+        *("frequency_penalty", "presence_penalty", "repetition_penalty", "repeat_penalty", "logit_bias"),
+        *("reasoning_effort", "thinking", "verbosity", "service_tier", "metadata", "store", "logprobs"),
+        *("top_logprobs", "safety_settings", "extra_body", "api_version", "keep_alive", "mirostat"),
+    }
+)
+"""Parameters of chat models whose names are often mistyped."""
+
+
 def refuse_secrets(label: str, model: Model) -> None:
     """Refuse a model that holds a secret: all of it stands in plans, keys, caches and exports (S1).
 
@@ -123,6 +136,21 @@ def refuse_secrets(label: str, model: Model) -> None:
         raise UsageError(f"{label}: its address {TELLING_ADDRESS}")
     for place in secret_places(model.params):
         raise UsageError(f"{label}: {'.'.join(map(str, ('params', *place)))} {TELLING_VALUE}")
+
+
+def refuse_typos(label: str, model: Model) -> None:
+    """Refuse a parameter that is surely another one misspelt: providers ignore what they don't know.
+
+    Raises:
+        UsageError: naming both.
+    """
+    for name in model.params:
+        meant = get_close_matches(name, PARAMS, 1, 0.85)
+        if meant and name not in PARAMS:
+            raise UsageError(
+                f"{label}: params.{name} is not known; did you mean {meant[0]!r}? "
+                "What a server takes under that name goes into params.extra_body"
+            )
 
 
 def holds_secret(address: str) -> bool:

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from adjudge.judges.calling.access import refuse_secrets
+from adjudge.judges.calling.access import refuse_secrets, refuse_typos
 from adjudge.judges.calling.families import resolved
 from adjudge.judges.failure import UsageError
 from adjudge.judges.prompt import load_prompt
@@ -405,6 +405,7 @@ def _resolved(name: str, spec: JudgeSpec) -> JudgeSpec:
     """
     model = resolved(Model(name=spec.model, api_base=spec.api_base, params=spec.params), os.environ)
     refuse_secrets(f"judge {name!r}", model)
+    refuse_typos(f"judge {name!r}", model)
     return spec.model_copy(update={"api_base": model.api_base})
 
 

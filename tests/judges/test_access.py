@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adjudge.judges.calling.access import PLACEHOLDER_KEY, Access, refuse_secrets
+from adjudge.judges.calling.access import PLACEHOLDER_KEY, Access, refuse_secrets, refuse_typos
 from adjudge.judges.calling.families import FAMILIES, resolved
 from adjudge.judges.failure import UsageError
 from adjudge.judges.redact import MARK
@@ -162,3 +162,17 @@ def test_every_family_names_its_variables() -> None:
     for name, family in FAMILIES.items():
         assert family.keys, name
         assert family.bases, name
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("temprature", "temperature"), ("max_token", "max_tokens"), ("reasoning_efort", "reasoning_effort")],
+)
+def test_a_parameter_that_is_another_one_misspelt_is_refused(name: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f"params.{name} is not known; did you mean '{meant}'"):
+        refuse_typos("judge 'j'", Model(name="openai/x", params={name: 1}))
+
+
+@pytest.mark.parametrize("name", ["temperature", "top_k", "guided_json", "chat_template_kwargs", "x"])
+def test_a_parameter_that_may_be_one_of_the_servers_own_is_left_alone(name: str) -> None:
+    refuse_typos("judge 'j'", Model(name="openai/x", params={name: 1}))
