@@ -61,7 +61,7 @@ def test_hostile_ids_write_nothing_outside_the_run_and_never_share_a_file(desk: 
     assert [name for name in new if not name.startswith(ours)] == []
     assert {path.name for path in desk.runs[0].iterdir()} == {
         *("plan.json", "conversations.jsonl", "grades.jsonl", "errors.jsonl", "results.jsonl"),
-        *("summary.json", "lock"),
+        *("summary.json", "judges.json", "lock"),
     }
     index = json.loads((desk.path / "results" / "index.json").read_text())
     assert len({row["file"].lower() for row in index}) == len(index) == 2 * len(IDS)
