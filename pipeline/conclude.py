@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import orjson
 
 from adjudge.pipeline.aggregate import Aggregate, combined_bounds, score_of
 from adjudge.pipeline.display import json_line
 from adjudge.pipeline.files import storage, undamaged, whole_file
-from adjudge.pipeline.grade import CountsRow, GradeRow, ResultRow, SpentRow, SummaryRow
+from adjudge.pipeline.grade import CountsRow, GradeRow, PolicyRow, ResultRow, SpentRow, SummaryRow
 from adjudge.pipeline.planning.canary import unreliable
 from adjudge.pipeline.planning.plan import Plan, PlannedConversation
 from adjudge.pipeline.policy import Facts, decide
 from adjudge.pipeline.rundir import GRADES, RESULTS, Run
-from adjudge.pipeline.scoring import combined, grading_state
+from adjudge.pipeline.scoring import Result, combined, grading_state
 from adjudge.pipeline.spent import add_spent, spent_nothing
 
 
@@ -41,6 +41,15 @@ def conclude(run: Run, plan: Plan, *, exit_code: int | None = None) -> SummaryRo
         summary["exit_code"] = exit_code
     run.write_summary(summary)
     return summary
+
+
+def decided(run: Run, plan: Plan, result: Callable[[GradeRow], Result]) -> tuple[PolicyRow, int]:
+    """What the policy and the exit code would be if each grade had that `result`. Nothing is written (P4)."""
+    journal = Latest(run, plan)
+    tally = _Tally(plan)
+    for planned, grades in journal.by_conversation():
+        tally.add(planned, result_row(planned, [{**grade, "result": result(grade)} for grade in grades]))
+    return tally.decide(journal.canaries)
 
 
 class Latest:
@@ -184,7 +193,7 @@ class _Tally:
         else:
             self._combined.add(value)
 
-    def summary(self, run_id: str, spent: SpentRow, canaries: Mapping[str, GradeRow]) -> SummaryRow:
+    def decide(self, canaries: Mapping[str, GradeRow]) -> tuple[PolicyRow, int]:
         results = self._results
         facts = Facts(
             passed=results["passed"],
@@ -196,7 +205,10 @@ class _Tally:
             unreliable=tuple(unreliable(self._head, self._canaries, canaries)),
             not_admitted=tuple(self._head.not_admitted),
         )
-        policy, exit_code = decide(self._counts, facts, self._head.policy)
+        return decide(self._counts, facts, self._head.policy)
+
+    def summary(self, run_id: str, spent: SpentRow, canaries: Mapping[str, GradeRow]) -> SummaryRow:
+        policy, exit_code = self.decide(canaries)
         return {
             "run_id": run_id,
             "suite": self._head.suite,

@@ -74,28 +74,38 @@ def whatif(
     as_json: bool,
 ) -> None:
     """Print what other thresholds or flags would make of a run's verdicts (P4)."""
-    from adjudge.pipeline.whatif import check_labels, flips, parse_change
+    from adjudge.pipeline.conclude import decided
+    from adjudge.pipeline.whatif import check_labels, flips, parse_change, redecide
 
     run = concluded(find_run(reference, home))
-    change = parse_change(run.plan().head, thresholds, required, optional)
+    plan = run.plan()
+    change = parse_change(plan.head, thresholds, required, optional)
     check_labels(run.results(), change)
     before, after = _counted(run, change)
     turned = list(flips(run.results(), change))
+    (was, code_was), (policy, code) = (
+        decided(run, plan, lambda grade: grade["result"]),
+        decided(run, plan, lambda grade: redecide(grade, change)),
+    )
     if as_json:
         names = {"run_id": run.id, "what_if": True}
         rows = [
             {"conversation_id": f.conversation_id, "grader": f.grader, "before": f.before, "after": f.after}
             for f in turned
         ]
-        sys.stdout.write(json_text({**names, "before": before, "after": after, "flips": rows}))
+        found = {"before": before, "after": after, "flips": rows}
+        policies = {"before": {**was, "exit_code": code_was}, "after": {**policy, "exit_code": code}}
+        sys.stdout.write(json_text({**names, **found, "policy": policies}))
         return
     lines = [f"What if, over the verdicts of run {run.id}: no calls, nothing written.", ""]
     for name, counts in after.items():
-        was = before[name]
-        said = ", ".join(f"{word} {was[word]} -> {counts[word]}" for word in ("passed", "failed", "errored"))
+        old = before[name]
+        said = ", ".join(f"{word} {old[word]} -> {counts[word]}" for word in ("passed", "failed", "errored"))
         lines.append(f"  {visible(name)}: {said}")
     lines += ["", f"{len(turned)} of {sum(sum(c.values()) for c in after.values())} grades turn"]
     lines += [f"  {visible(f.conversation_id)}  {visible(f.grader)}: {f.before} -> {f.after}" for f in turned]
+    turns = f"{was['result']} -> {policy['result']}".replace("_", " ")
+    lines += ["", f"policy {visible(policy['name'])}: {turns} (exit {code_was} -> {code})"]
     sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
+from adjudge.judges.calling.model import ModelJudge
+from adjudge.judges.calling.transport import Transport
+from adjudge.judges.failure import UsageError
 from adjudge.judges.ledger.ledger import Ledger
 from adjudge.judges.ledger.recorded import Recordings
-from adjudge.judges.request import JudgeRequest
+from adjudge.judges.request import JudgeRequest, Model
 from adjudge.judges.verdict import Usage
+from adjudge.pipeline.display import visible
 from adjudge.pipeline.grading.bench import Lookup, price_of
 from adjudge.pipeline.planning.freeze import Freezing, Overrides, plan_head
+from adjudge.pipeline.planning.plan import UnreadableRecord
 from adjudge.pipeline.preview.questions import questions_of
 from adjudge.pipeline.reports.listing import named
 from adjudge.pipeline.suite.load import JudgeSpec, Suite
@@ -23,6 +29,9 @@ CHARACTERS_PER_TOKEN = 4
 
 OUTPUT_TOKENS_PER_STATEMENT = 150
 
+LISTED_RECORDS = 10
+"""Records that can't be read and are named."""
+
 LISTED_FILES = 10
 """Files whose format is said one by one."""
 
@@ -30,14 +39,17 @@ LISTED_FILES = 10
 class Estimate(TypedDict):
     """What a run would take.
 
-    Tokens are estimated from characters. `too_long` questions would not be asked (J7). `cost_usd` is null
-    where no price is known for a judge that would be called; it is an estimate, not a bound.
+    Tokens are estimated from characters. Equal questions are one: `repeated` counts the others. `too_long`
+    questions would not be asked (J7). `cost_usd` is null where no price is known for a judge that would be
+    called; it is an estimate, not a bound. `cannot_be_asked` says of judges by name why a run would be
+    refused; `unreadable_records` has the first of the records that can't be read.
     """
 
     conversations: int
     unreadable: int
     grades: int
     questions: int
+    repeated: int
     cached: int
     too_long: int
     calls: int
@@ -45,6 +57,8 @@ class Estimate(TypedDict):
     output_tokens: int
     cost_usd: float | None
     unpriced_judges: list[str]
+    cannot_be_asked: dict[str, str]
+    unreadable_records: list[str]
     files: list[EstimatedFile]
 
 
@@ -67,12 +81,18 @@ def estimate(suite: Suite, overrides: Overrides, lookup: Lookup) -> Estimate:
     head = plan_head(suite, "dry-run", overrides)
     freezing = Freezing(suite, head)
     loads = {name: _Load() for name in head.judges}
-    grades = cached = too_long = 0
+    grades = repeated = cached = too_long = 0
+    seen: set[bytes] = set()
     with ExitStack() as files:
         answered = _answered(suite, lookup, files)
         for planned, asked in questions_of(head, freezing, overrides.limit):
             grades += len(planned.graders)
             for _, question in asked:
+                key = bytes.fromhex(question.request.key)
+                if key in seen:
+                    repeated += 1
+                    continue
+                seen.add(key)
                 if answered(question.request.key):
                     cached += 1
                 elif question.refused is not None:
@@ -88,6 +108,7 @@ def estimate(suite: Suite, overrides: Overrides, lookup: Lookup) -> Estimate:
         "unreadable": freezing.unreadable,
         "grades": grades,
         "questions": cached + too_long + calls,
+        "repeated": repeated,
         "cached": cached,
         "too_long": too_long,
         "calls": calls,
@@ -95,6 +116,8 @@ def estimate(suite: Suite, overrides: Overrides, lookup: Lookup) -> Estimate:
         "output_tokens": sum(load.output_tokens for load in called.values()),
         "cost_usd": None if unpriced else sum(cost for cost in costs.values() if cost is not None),
         "unpriced_judges": unpriced,
+        "cannot_be_asked": {} if lookup.offline else _hindered({name: head.judges[name] for name in called}),
+        "unreadable_records": [_place(record) for record in freezing.listed[:LISTED_RECORDS]],
         "files": [
             {
                 "files": each.files,
@@ -114,6 +137,7 @@ def estimate_text(found: Estimate) -> str:
     lines = [
         *_files(found["files"]),
         f"{found['conversations']} conversations, {found['grades']} grades, {found['questions']} questions",
+        *([f"{found['repeated']} more are the same questions again"] if found["repeated"] else ()),
         f"{found['cached']} are answered already; {found['calls']} calls would be made",
         f"about {found['input_tokens']} input and {found['output_tokens']} output tokens",
         f"cost unknown: no price is known for {unpriced}; give `price:` in the suite"
@@ -124,6 +148,8 @@ def estimate_text(found: Estimate) -> str:
         lines.append(f"{found['too_long']} questions are too long for their judge and would not be asked")
     if found["unreadable"]:
         lines.append(f"{found['unreadable']} records can't be read; such a run can't pass")
+        lines += [f"  {visible(record)}" for record in found["unreadable_records"]]
+    lines += [f"a run would be refused: {visible(why)}" for why in found["cannot_be_asked"].values()]
     return "\n".join(lines) + "\n"
 
 
@@ -134,6 +160,27 @@ def _files(files: Sequence[EstimatedFile]) -> Iterator[str]:
     more = Counter(each["format"] or "no format" for each in files[LISTED_FILES:])
     if more:
         yield "and " + ", ".join(f"{count} files more: {form}" for form, count in more.items())
+
+
+def _place(record: UnreadableRecord) -> str:
+    place = record.file if record.line is None else f"{record.file}:{record.line}"
+    return f"{place}: {record.reason}"
+
+
+def _hindered(judges: Mapping[str, JudgeSpec]) -> dict[str, str]:
+    """Why judges can't be asked, such as for want of a key, by name; nothing is sent."""
+    found: dict[str, str] = {}
+    transport = Transport(connections=1)
+    for name, spec in judges.items():
+        model = Model(name=spec.model, api_base=spec.api_base, params=spec.params, output=spec.output)
+        judge = ModelJudge(
+            model, transport, name=name, api_key_env=spec.api_key_env, headers_env=spec.headers_env
+        )
+        try:
+            asyncio.run(judge.ready())
+        except UsageError as error:
+            found[name] = str(error)
+    return found
 
 
 @dataclass(slots=True)

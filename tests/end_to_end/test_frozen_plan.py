@@ -177,6 +177,18 @@ def test_what_if_says_that_it_is_no_run(failed: Desk) -> None:
     assert "c1  behaves: failed -> passed" in done.out
 
 
+def test_what_if_says_what_becomes_of_the_policy_and_the_exit_code(failed: Desk) -> None:
+    done = failed.adjudge("whatif", "--threshold", "0.75")
+    policy = whatif(failed, "--threshold", "0.75")["policy"]
+
+    assert done.out.endswith("\npolicy all_passed: not met -> met (exit 1 -> 0)\n")
+    assert [(policy[when]["result"], policy[when]["exit_code"]) for when in ("before", "after")] == [
+        ("not_met", 1),
+        ("met", 0),
+    ]
+    assert policy["before"]["reasons"] == failed.summary()["policy"]["reasons"]
+
+
 def test_what_if_another_statement_were_required(failed: Desk) -> None:
     options = ["--threshold", "0.5", "--require"]
 

@@ -41,7 +41,7 @@ def test_every_statement_of_every_conversation_is_a_question(new_suite: NewSuite
 def test_samples_juries_and_call_modes_are_counted(
     new_suite: NewSuite, lookup: Lookup, grader: dict[str, Any], calls: int
 ) -> None:
-    suite = new_suite(grader, judges={"main": PRICED, "other": PRICED})
+    suite = new_suite(grader, judges={"main": PRICED, "other": PRICED | {"model": "openai/other"}})
 
     assert estimate(suite, Overrides(), lookup)["calls"] == calls
 
@@ -77,9 +77,46 @@ def test_a_listed_model_has_a_price_without_being_loaded(new_suite: NewSuite, lo
 
 
 def test_a_limit_and_chosen_graders_bound_it(new_suite: NewSuite, lookup: Lookup) -> None:
-    suite = new_suite({}, {"name": "second"}, conversations=["c1", "c2", "c3"])
+    suite = new_suite({}, {"name": "second", "statements": ["C.", "D."]}, conversations=["c1", "c2", "c3"])
 
     assert estimate(suite, Overrides(limit=2), lookup)["calls"] == 8
     assert estimate(suite, Overrides(graders=("second",)), lookup)["calls"] == 6
     with pytest.raises(UsageError, match="'third'"):
         estimate(suite, Overrides(graders=("third",)), lookup)
+
+
+def test_equal_questions_are_asked_once(new_suite: NewSuite, lookup: Lookup) -> None:
+    suite = new_suite({"statements": ["A."]}, {"name": "second", "statements": ["A.", "B."]})
+
+    found = estimate(suite, Overrides(), lookup)
+
+    assert (found["questions"], found["repeated"], found["calls"]) == (2, 1, 2)
+    assert "1 more are the same questions again\n" in estimate_text(found)
+
+
+def test_records_that_can_not_be_read_are_named(new_suite: NewSuite, lookup: Lookup) -> None:
+    found = estimate(new_suite(conversations=["c1", {"messages": []}]), Overrides(), lookup)
+
+    (named,) = found["unreadable_records"]
+    assert "conversations.jsonl:2: " in named
+    assert f"  {named}\n" in estimate_text(found)
+
+
+@pytest.mark.parametrize(
+    ("judge", "words"),
+    [
+        ({"model": "openai/gpt-4.1-mini"}, "OPENAI_API_KEY is not set"),
+        ({"model": "nobody-knows-it"}, "no provider that litellm knows"),
+    ],
+)
+def test_a_judge_that_can_not_be_asked_is_said(
+    new_suite: NewSuite, lookup: Lookup, judge: dict[str, Any], words: str
+) -> None:
+    found = estimate(new_suite(judges={"main": judge}), Overrides(), lookup)
+
+    assert words in found["cannot_be_asked"]["main"]
+    assert "a run would be refused: judge 'main'" in estimate_text(found)
+
+
+def test_a_judge_that_can_be_asked_is_no_hindrance(new_suite: NewSuite, lookup: Lookup) -> None:
+    assert estimate(new_suite(), Overrides(), lookup)["cannot_be_asked"] == {}
