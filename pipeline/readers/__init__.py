@@ -91,6 +91,20 @@ class Reader(Protocol):
         ...
 
 
+class Empty:
+    """What reads a file in which nothing stands, in whatever format it was to be."""
+
+    name = "empty"
+
+    def recognises(self, value: Any, /) -> bool:
+        """Never: nothing begins like nothing."""
+        return False
+
+    def read(self, source: Source, /) -> Iterator[Conversation | Unreadable]:
+        """No conversation."""
+        return iter(())
+
+
 class ReadsTogether(Reader, Protocol):
     """What reads one format that spreads a conversation over files."""
 
@@ -142,6 +156,8 @@ def format_names() -> list[str]:
 
 def _recognised(source: Source) -> Reader:
     first = source.first()
+    if source.is_empty:
+        return Empty()
     found = [reader for reader in map(_built_in, FORMATS) if reader.recognises(first)]
     found = found or [reader for reader in map(_named, _plugins().names) if reader.recognises(first)]
     if len(found) == 1:

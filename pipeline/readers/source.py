@@ -156,6 +156,15 @@ class Source:
         except _DAMAGE:
             return None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing but white space stands in the file, which can be read."""
+        try:
+            with self.open() as file:
+                return all(not part.strip() for part in iter(lambda: file.read(_HEAD), b""))
+        except _DAMAGE:
+            return False
+
     def _split(self) -> Iterator[tuple[int, bytes | NotJsonError]]:
         """Every record as it is written, or what is wrong with it, with its line."""
         with self.open() as file:

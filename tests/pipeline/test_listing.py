@@ -9,6 +9,7 @@ import pytest
 
 from adjudge.pipeline.cli.files import convert_files, list_files
 from adjudge.pipeline.conversation import Conversation
+from adjudge.pipeline.reports.listing import readings
 
 LINES = (
     b'{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":'
@@ -80,3 +81,12 @@ def test_files_without_a_conversation_are_nothing_to_grade(tmp_path: Path) -> No
     empty.touch()
 
     assert list_files([empty], "native") == 5
+
+
+@pytest.mark.parametrize("text", ["", "\n  \n"], ids=["nothing", "white space"])
+def test_a_file_in_which_nothing_stands_is_empty_and_in_no_format(tmp_path: Path, text: str) -> None:
+    (tmp_path / "none.jsonl").write_text(text)
+
+    (reading,) = readings([tmp_path / "none.jsonl"], "auto")
+
+    assert (reading.format, list(reading.records)) == ("empty", [])
