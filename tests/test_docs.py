@@ -6,9 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+import typer.core
+import typer.main
 
 from adjudge import Conversation
 from adjudge.pipeline.checks import load_verifier
+from adjudge.pipeline.cli.app import app
 from adjudge.pipeline.suite.load import StatementsGrader, load_suite
 
 ROOT = Path(__file__).parent.parent
@@ -48,6 +51,14 @@ def test_every_test_that_is_named_exists(document: Path) -> None:
     named = set(re.findall(r"`(test_\w+)`", document.read_text()))
 
     assert named - set(re.findall(r"def (test_\w+)\(", tests)) == set()
+
+
+def test_every_command_has_a_row_in_the_readme() -> None:
+    rows = re.findall(r"^\| `([a-z]+)[` ]", (ROOT / "README.md").read_text(), re.MULTILINE)
+    command = typer.main.get_command(app)
+    assert isinstance(command, typer.core.TyperGroup)
+
+    assert sorted(rows) == sorted(command.commands)
 
 
 def test_the_suite_in_the_readme_loads(tmp_path: Path, verifier: Path) -> None:
