@@ -28,7 +28,7 @@ ERRORS = "errors.jsonl"
 RESULTS = "results.jsonl"
 SUMMARY = "summary.json"
 JUDGES = "judges.json"
-"""What each judge did in the last leg: calls, retries, refusals, limit, breaker. No part of the results."""
+"""What each judge did in the last leg that asked one: calls, retries, limit, breaker. No result."""
 STABILITY = "stability.json"
 
 _BEGINNING = 4096

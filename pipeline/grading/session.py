@@ -77,7 +77,9 @@ async def carry_out(
 
 
 def _keep(run: Run, states: Mapping[str, GovernorState]) -> None:
-    """Write what the judges did in this leg to `judges.json`."""
+    """Write what the judges did in this leg to `judges.json`; one that asked nobody leaves the last one's."""
+    if run.file(JUDGES).exists() and not any(state.calls for state in states.values()):
+        return
     with whole_file(run.file(JUDGES)) as file:
         asked = {name: asdict(state) for name, state in states.items()}
         file.write(orjson.dumps(asked, option=orjson.OPT_INDENT_2) + b"\n")
