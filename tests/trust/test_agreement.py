@@ -25,7 +25,8 @@ EVIDENCE = "e1"
 def statement(text: str, decision: str | None, **more: Any) -> dict[str, Any]:
     error = {"cause": "timeout", "message": "m", "retryable": True} if decision is None else None
     row: dict[str, Any] = {"id": "s1", "text": text, "decision": decision, "error": error, "judge": "main"}
-    return row | {"citations": [], "source": "live", "rationale": "why"} | more
+    row |= {"citations": [], "source": "live", "rationale": "why"}
+    return row | more
 
 
 def vote(judge: str, decision: str | None) -> dict[str, Any]:
