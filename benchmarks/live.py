@@ -164,6 +164,7 @@ def memory(chosen: Sequence[Contender]) -> Iterator[str]:
     runs = [contender for contender in chosen if contender.name == RUN]
     if not runs:
         return
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     alone = cached.least(1, sys.executable, "-c", "import litellm").megabytes
     yield f"\n### Memory of a whole run\n\n`import litellm` alone: {alone:.0f} MB.\n"
     yield "| verdicts | size | MB | above litellm |"
