@@ -29,6 +29,8 @@ CHARACTERS_PER_TOKEN = 4
 
 OUTPUT_TOKENS_PER_STATEMENT = 150
 
+UNKEPT = "no price is known, so the cap on cost can't be kept: give `price:` in the suite, or drop the cap"
+
 LISTED_RECORDS = 10
 """Records that can't be read and are named."""
 
@@ -102,6 +104,10 @@ def estimate(suite: Suite, overrides: Overrides, lookup: Lookup) -> Estimate:
     called = {name: load for name, load in loads.items() if load.calls}
     costs = {name: load.cost(head.judges[name]) for name, load in called.items()}
     unpriced = [name for name, cost in costs.items() if cost is None]
+    hindered: dict[str, str] = {}
+    if not lookup.offline:
+        hindered |= {} if head.budget.max_cost_usd is None else dict.fromkeys(unpriced, UNKEPT)
+        hindered |= _hindered({name: head.judges[name] for name in called})
     calls = sum(load.calls for load in called.values())
     return {
         "conversations": freezing.count,
@@ -116,7 +122,7 @@ def estimate(suite: Suite, overrides: Overrides, lookup: Lookup) -> Estimate:
         "output_tokens": sum(load.output_tokens for load in called.values()),
         "cost_usd": None if unpriced else sum(cost for cost in costs.values() if cost is not None),
         "unpriced_judges": unpriced,
-        "cannot_be_asked": {} if lookup.offline else _hindered({name: head.judges[name] for name in called}),
+        "cannot_be_asked": hindered,
         "unreadable_records": [_place(record) for record in freezing.listed[:LISTED_RECORDS]],
         "files": [
             {
@@ -142,14 +148,19 @@ def estimate_text(found: Estimate) -> str:
         f"about {found['input_tokens']} input and {found['output_tokens']} output tokens",
         f"cost unknown: no price is known for {unpriced}; give `price:` in the suite"
         if cost is None
-        else f"about ${cost:.4f}, retries not counted",
+        else f"about ${cost:.4f}, retries not counted"
+        if found["calls"]
+        else "nothing to pay",
     ]
     if found["too_long"]:
         lines.append(f"{found['too_long']} questions are too long for their judge and would not be asked")
     if found["unreadable"]:
         lines.append(f"{found['unreadable']} records can't be read; such a run can't pass")
         lines += [f"  {visible(record)}" for record in found["unreadable_records"]]
-    lines += [f"a run would be refused: {visible(why)}" for why in found["cannot_be_asked"].values()]
+    lines += [
+        f"a run would be refused: {visible(name)}: {visible(why)}"
+        for name, why in found["cannot_be_asked"].items()
+    ]
     return "\n".join(lines) + "\n"
 
 

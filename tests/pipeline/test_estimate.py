@@ -115,8 +115,22 @@ def test_a_judge_that_can_not_be_asked_is_said(
     found = estimate(new_suite(judges={"main": judge}), Overrides(), lookup)
 
     assert words in found["cannot_be_asked"]["main"]
-    assert "a run would be refused: judge 'main'" in estimate_text(found)
+    assert "a run would be refused: main: judge 'main'" in estimate_text(found)
 
 
 def test_a_judge_that_can_be_asked_is_no_hindrance(new_suite: NewSuite, lookup: Lookup) -> None:
     assert estimate(new_suite(), Overrides(), lookup)["cannot_be_asked"] == {}
+
+
+def test_a_cap_on_cost_that_can_not_be_kept_is_said(new_suite: NewSuite, lookup: Lookup) -> None:
+    found = estimate(new_suite(), Overrides(max_cost_usd=1.0), lookup)
+
+    assert found["cannot_be_asked"]["main"].startswith("no price is known, so the cap on cost")
+
+
+def test_what_asks_nobody_costs_nothing(new_suite: NewSuite, lookup: Lookup) -> None:
+    found = estimate(
+        new_suite(conversations=[{"id": "c", "messages": [], "graders": []}]), Overrides(), lookup
+    )
+
+    assert estimate_text(found).endswith("nothing to pay\n")
