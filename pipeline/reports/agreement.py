@@ -60,7 +60,8 @@ def agreement_report(beside: Beside) -> str:
     if beside.by is not None:
         lines += ["", *_indented(_parts(found.parts, beside.by, beside.confidence))]
     lines += ["", *(f"  {said}" for said in _corrected(whole, beside.confidence))]
-    lines += ["", *(f"  {said}" for said in _disagreements(found.disagreements, beside.listed))]
+    if whole.pairs:
+        lines += ["", *(f"  {said}" for said in _disagreements(found.disagreements, beside.listed))]
     if beside.required:
         figures = whole.figures(beside.confidence)
         lines += ["", *(f"  {_requirement(one, figures, met)}" for one, met in beside.required)]
