@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -74,6 +74,16 @@ class Run:
         path = self.file(SUMMARY)
         with storage(path, "read"), undamaged(path):
             return orjson.loads(path.read_bytes()) if path.exists() else None
+
+    def judges(self) -> dict[str, dict[str, Any]]:
+        """What each judge did, by its name, as `judges.json` has it; empty where there is none.
+
+        Raises:
+            StorageError: if it can't be read.
+        """
+        path = self.file(JUDGES)
+        with storage(path, "read"), undamaged(path):
+            return orjson.loads(path.read_bytes()) if path.exists() else {}
 
     def results(self) -> Iterator[ResultRow]:
         """The rows of `results.jsonl`, streamed, in plan order.

@@ -50,7 +50,13 @@ def show(reference: str, conversation: str | None, home: Path, *, as_json: bool)
     print_run(summary, results_by_grader(run.results()), sys.stdout)
     from adjudge.pipeline.trust.closing import verdicts_text as trusted
 
-    sys.stdout.write(f"\nTrust\n\n{trusted(run)}")
+    said = trusted(run)
+    sys.stdout.write(f"\nTrust\n\n{said}" if said else "")
+    for name, state in run.judges().items():
+        sys.stdout.write(
+            f"Judge {visible(name)}: {state['calls']} calls in the last leg, {state['retries']} retries, "
+            f"{state['throttled']} refused as too many, limit {state['limit']}, breaker {state['breaker']}\n"
+        )
 
 
 def rollouts(reference: str, home: Path, *, confidence: float, as_json: bool) -> None:

@@ -74,11 +74,8 @@ class Bench:
 
     @property
     def window(self) -> int:
-        """How many questions may be open at once: enough to keep every judge busy, and no more.
-
-        Of a conversation's questions one may go ahead of the others, so there are more than calls in flight.
-        """
-        return 4 * sum(spec.max_concurrency for spec in self._specs.values())
+        """How many questions may be open at once: enough to keep every judge busy, and no more."""
+        return 2 * sum(spec.max_concurrency for spec in self._specs.values())
 
     def states(self) -> Mapping[str, GovernorState]:
         """What each judge is doing."""

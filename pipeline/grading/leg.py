@@ -214,9 +214,10 @@ class Leg:
         if not missing:
             conclude([])
             return []
-        await self._window.enter(len(missing))
         open_ = warming.sharing([asked[place] for place in missing])
-        return [group.create_task(self._ask(open_, warming, conclude))]
+        room = warming.at_once(open_)  # the others take the places of those they wait for
+        await self._window.enter(room)
+        return [group.create_task(self._ask(open_, warming, room, conclude))]
 
     def _asking(self, grader: PlannedGrader, planned: PlannedConversation) -> Asking:
         """What `grader` asks of a conversation: the same of all that bring no statements of their own."""
@@ -246,14 +247,14 @@ class Leg:
                 outcomes[place] = answer or outcomes[place]
         return outcomes
 
-    async def _ask(self, asked: Sequence[Question], warming: Warming, conclude: _Conclude) -> None:
+    async def _ask(self, asked: Sequence[Question], warming: Warming, room: int, conclude: _Conclude) -> None:
         try:
             answers = await together(
                 warming.ask(self._judges[question.judge], question) for question in asked
             )
             conclude(answers)
         finally:
-            self._window.leave(len(asked))
+            self._window.leave(room)
 
     def _write(self, number: int, planned: PlannedConversation, grade: GradeRow) -> None:
         if not self._wrote:

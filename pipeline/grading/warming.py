@@ -44,6 +44,12 @@ class Warming:
             for question in asked
         ]
 
+    def at_once(self, asked: Sequence[Question]) -> int:
+        """How many of `asked`, as `sharing` gives them, wait for none of the others; 1 or more."""
+        alone = sum(not question.request.shares_prefix for question in asked)
+        ahead = {_prefix(question) for question in asked if question.request.shares_prefix}
+        return max(1, alone + len(ahead - self._ahead.keys()))
+
     async def ask(self, judge: Judge, question: Question) -> Answer | Failure:
         """Ask, at once or after the one that goes ahead was answered, whatever came of it."""
         if not question.request.shares_prefix:

@@ -75,7 +75,9 @@ def sources(rows: Iterable[ResultRow]) -> Counter[str]:
 
 
 def quotes_text(found: Quotes, listed: int = 5) -> str:
-    """Unverified quotes in words; ends in a newline."""
+    """Unverified quotes in words; ends in a newline, or empty where nothing was quoted."""
+    if not found.cited:
+        return ""
     lines = [f"  {len(found.missing)} of {found.cited} quotes were not found in the turn they name"]
     lines += [
         f"    {visible(conversation)} {visible(statement)}, turn {turn}: {visible(quote)[:90]!r}"

@@ -127,3 +127,11 @@ async def test_a_slow_reply_holds_the_others_up_for_a_while_only(monkeypatch: py
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_those_that_wait_take_no_room() -> None:
+    warming = Warming(KEEPS)
+    alike = warming.sharing([question("A."), question("B."), question("C.", about="short")])
+
+    assert warming.at_once(alike) == 2
+    assert Warming({}).at_once([question("A."), question("B.")]) == 2
