@@ -17,14 +17,15 @@ _ENGLISH = frozenset(
     """
     the and is are was were be been not does did do doesn't didn't don't should must will would can cannot
     has have had that this these those with without of to for from by on at it its they their he she his her
-    user users assistant customer never always any all when if before after than then only no which who what
+    agent user users assistant customer never always any all when if before after than then only no which who
+    what
     """.split()  # noqa: SIM905 - a list of them would be a page
 )
 _FOREIGN = frozenset(
     # German, French, Spanish, Portuguese, Italian, Dutch: words that stand in no English sentence
     """
     der das und ist nicht den dem des ein eine einen wird werden dass für mit auf von zu im nach oder
-    auch keine  le la les et est sont une des du dans pour avec pas que qui sur ne aux l'agent n'a  el
+    auch keine  de le la les et est sont une des du dans pour avec pas que qui sur ne aux l'agent n'a  el
     los las y en una por para con se su debe del al como pero más  os uma não com ao da dos das deve
     pelo pela  il lo gli che di della delle per non è sono nel alla  het een van niet voor wordt zijn
     naar

@@ -67,7 +67,7 @@ def _decision(summary: SummaryRow) -> Iterator[str]:
     policy, exit_code = summary["policy"], summary["exit_code"]
     yield f"**Policy {code(policy['name'])}: {policy['result'].replace('_', ' ')}.** "
     yield f"Exit code {exit_code}: {EXIT_CODES.get(exit_code, 'unknown')}.\n\n"
-    yield from (f"- {visible(reason)}\n" for reason in policy["reasons"])
+    yield from (f"- {code(reason)}\n" for reason in policy["reasons"])
     yield "\n"
 
 

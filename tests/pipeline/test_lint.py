@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from adjudge.pipeline.lint.rules import RULES, findings_of
 from adjudge.pipeline.lint.suite import lint_suite
+from adjudge.pipeline.lint.wording import is_english
 from adjudge.pipeline.reports.lint import lint_json, lint_line, lint_report
 from adjudge.pipeline.suite.load import load_suite
 
@@ -72,6 +73,21 @@ def test_a_plain_statement_is_left_alone(text: str) -> None:
 def test_other_languages_are_looked_at_for_what_holds_in_all_of_them() -> None:
     assert rules("El agente debe cancelar la reserva y no ofrece un reembolso.") == []
     assert rules("¿El agente cancela la reserva?") == ["question"]
+
+
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        ("Agent cancels reservation FDZ0T5", True),
+        ("Agent identifies reservation id as WUNA5K.", True),
+        ("Der Agent storniert die Buchung für den Kunden.", False),
+        ("De agent annuleert de reservering.", False),
+        ("L'agent annule la réservation.", False),
+        ("El agente cancela la reserva.", False),
+    ],
+)
+def test_a_short_english_statement_of_names_is_known_from_other_languages(text: str, english: bool) -> None:
+    assert is_english(text) is english
 
 
 @given(st.text(max_size=200))

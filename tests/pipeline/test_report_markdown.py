@@ -51,6 +51,19 @@ def test_no_text_of_a_conversation_becomes_markup(tag: str) -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt;![x](http://127.0.0.1:9/x)" in html
 
 
+def test_no_reason_of_the_policy_becomes_markup() -> None:
+    run = summary("summary.json")
+    said = "judge '<img src=x>![a](http://127.0.0.1:9/x) @all' says met of '**A**', which is not_met"
+    run["policy"]["reasons"].append(f"judge_unreliable: {said}")
+    stream = io.StringIO()
+    write_markdown(run, list, stream)
+    html = rendered(stream.getvalue())
+
+    assert "<li><code>judge_unreliable: judge '&lt;img src=x&gt;![a](http://127.0.0.1:9/x) @all'" in html
+    assert "<img" not in html
+    assert "<strong>A" not in html
+
+
 def test_a_table_has_as_many_cells_as_its_head_whatever_the_names() -> None:
     html = rendered(report("hostile.jsonl", "hostile-summary.json"))
 
