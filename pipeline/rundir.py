@@ -31,6 +31,8 @@ JUDGES = "judges.json"
 """What each judge did in the last leg that asked one: calls, retries, limit, breaker. No result."""
 STABILITY = "stability.json"
 
+_ASKED = ("calls", "retries", "throttled", "limit", "breaker")
+
 _BEGINNING = 4096
 
 
@@ -79,11 +81,12 @@ class Run:
         """What each judge did, by its name, as `judges.json` has it; empty where there is none.
 
         Raises:
-            StorageError: if it can't be read.
+            StorageError: if it can't be read, or holds something else.
         """
         path = self.file(JUDGES)
         with storage(path, "read"), undamaged(path):
-            return orjson.loads(path.read_bytes()) if path.exists() else {}
+            found: Any = orjson.loads(path.read_bytes()) if path.exists() else {}
+            return {name: {key: state[key] for key in _ASKED} for name, state in dict(found).items()}
 
     def results(self) -> Iterator[ResultRow]:
         """The rows of `results.jsonl`, streamed, in plan order.
@@ -92,8 +95,32 @@ class Run:
             StorageError: if one is damaged.
         """
         with undamaged(self.file(RESULTS)):
-            for line in whole_lines(self.file(RESULTS)):
+            for line in self.result_lines():
                 yield orjson.loads(line)
+
+    def result_lines(self) -> Iterator[bytes]:
+        """The lines of `results.jsonl`, without their ends, as many as the summary counts conversations.
+
+        Raises:
+            StorageError: if some are missing, once the others were given.
+        """
+        found = 0
+        for found, line in enumerate(whole_lines(self.file(RESULTS)), 1):  # noqa: B007 - the last one counts
+            yield line
+        self.refuse_short(found)
+
+    def refuse_short(self, found: int) -> None:
+        """Refuse results of fewer, or more, conversations than the summary counts: no row goes missing.
+
+        Raises:
+            StorageError: saying how many there are, and what writes them anew.
+        """
+        summary = self.summary()
+        if summary is not None and found != (due := summary["counts"]["conversations"]):
+            raise StorageError(
+                f"{str(self.file(RESULTS))!r} holds {found} of the run's {due} conversations; "
+                f"`adjudge resume {self.id}` writes it anew"
+            )
 
     def forget_results(self) -> None:
         """Remove results and summary: there are grades that they don't know.

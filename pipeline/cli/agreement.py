@@ -65,7 +65,7 @@ def show_agreement(reference: str, home: Path, asked: Asked) -> int:
     labels = Labels.of(read_labels(asked.labels or _usual(run, home)))
     evidence = (planned.evidence for planned in plan.conversations())
     found = agreement(
-        judged(zip(run.results(), evidence, strict=True), labels), _key(asked.by, run) if asked.by else None
+        judged(zip(run.results(), evidence, strict=False), labels), _key(asked.by, run) if asked.by else None
     )
     figures = found.whole.figures(asked.confidence)
     beside = Beside(

@@ -170,8 +170,7 @@ def doctor(home: Path, cache: Path) -> int:
 
 def _write(run: Run, form: str, stream: TextIO) -> None:
     if form == "jsonl":
-        with run.file(RESULTS).open(encoding="utf-8") as file:
-            stream.writelines(map(visible_json, file))
+        stream.writelines(visible_json(line.decode()) + "\n" for line in run.result_lines())
     elif form == "csv":
         from adjudge.pipeline.reports.csv import write_csv
 

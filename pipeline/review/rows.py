@@ -126,6 +126,7 @@ class Rows:
             self._results, self._conversations = map(self._lines, self._paths)
             with undamaged(self._paths[0]):
                 self.listed = [orjson.dumps(list_row(self.result(number))) for number in range(len(self))]
+            run.refuse_short(len(self))
             if len(self._results) > len(self._conversations):
                 raise StorageError(f"{str(self._paths[1])!r} is damaged: it ends too soon; start a new run")
             self._opened = self._opened.pop_all()

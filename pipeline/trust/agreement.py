@@ -10,9 +10,6 @@ from adjudge.pipeline.trust.corrected import Corrected, corrected
 from adjudge.pipeline.trust.figures import Clustered, Figure, Pair, alpha, proportion, rates
 from adjudge.pipeline.trust.matching import Answer, Binary, Judged
 
-NAMES = ("accuracy", "tpr", "tnr", "precision", "npv", "kappa", "decided", "alpha")
-"""The figures of a `Part`, by name."""
-
 Key = Callable[[Judged], Iterator[tuple[str, Answer]]]
 """The parts that a statement belongs to, with the answer that counts there."""
 
@@ -75,7 +72,7 @@ class Part:
             self.pairs.append((place, (opinion, answer.decision)))
 
     def figures(self, confidence: float) -> dict[str, Figure]:
-        """Every figure of `NAMES`: the judge's (`rates`), `decided`, and `alpha` of the reviewers.
+        """All that can be required: the judge's (`rates`), `decided`, and `alpha` of the reviewers.
 
         `decided` is the part of what people decided that the judge decided, too.
         """

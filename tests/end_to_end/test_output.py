@@ -11,6 +11,8 @@ import sys
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from adjudge.testing import Reply, Request, says
 
 if TYPE_CHECKING:
@@ -239,6 +241,41 @@ def test_the_doctor_says_which_keys_are_set_and_never_what_they_are(desk: Desk) 
     assert (done.code, "look" in done.out) == (0, False)
     assert "sk-test" not in done.out
     assert desk.files() == {"conversations.jsonl"}
+
+
+def test_results_that_lost_a_row_are_no_smaller_run(desk: Desk) -> None:
+    desk.conversations("c1", "c2")
+    desk.suite(desk.grader("A."))
+    desk.run("--no-github")
+    results = desk.runs[0] / "results.jsonl"
+    whole = results.read_bytes()
+    results.write_bytes(whole[: whole.index(b"\n") + 1])
+
+    reading = ("show", "rollouts", "export", "export -f csv", "export -f junit", "compare latest latest")
+    for command in (
+        *reading,
+        "agreement --labels /dev/null",
+        "stability --dry-run",
+        "whatif",
+        "review --no-open",
+    ):
+        done = desk.adjudge(*command.split())
+        assert done.code == 4, command
+        assert "holds 1 of the run's 2 conversations" in done.err, command
+    assert desk.adjudge("resume").code == 0
+    assert results.read_bytes() == whole
+
+
+@pytest.mark.parametrize("content", ["[]", '{"main": 3}', '{"main": {}}', "{"])
+def test_what_judges_did_may_be_damaged(desk: Desk, content: str) -> None:
+    desk.suite(desk.grader("A."))
+    desk.run()
+    (desk.runs[0] / "judges.json").write_text(content)
+
+    done = desk.adjudge("show")
+
+    assert done.code == (0 if content == "[]" else 4)
+    assert "Traceback" not in done.err
 
 
 def imported(desk: Desk, *arguments: str) -> tuple[int, set[str], str]:
