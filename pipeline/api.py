@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from adjudge.judges.calling.access import refuse_secrets
+from adjudge.judges.calling.access import refuse_secrets, refuse_typos
 from adjudge.judges.calling.families import resolved
 from adjudge.judges.failure import UsageError
 from adjudge.judges.governing.governed import GovernedJudge
@@ -229,6 +229,7 @@ async def agrade(
     if isinstance(judge, str):
         model = resolved(Model(name=judge, api_base=api_base, params=params or {}), os.environ)
         refuse_secrets(f"judge {judge!r}", model)
+        refuse_typos(f"judge {judge!r}", model)
         limits = known_windows({"judge": model})
         takes = tuple(known_media({"judge": model})["judge"])
     if window is not None:

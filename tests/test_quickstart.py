@@ -49,9 +49,10 @@ def test_the_recording_holds_an_answer_for_every_question_and_no_other(run: adju
 
 
 def test_the_report_shows_how_far_the_judge_agrees_and_which_quotes_stand_nowhere(run: adjudge.Run) -> None:
+    from adjudge.pipeline.reports.doubts import doubts
     from adjudge.pipeline.trust.closing import trust_text
 
-    said = trust_text(run, run.plan())
+    said = trust_text(run, run.plan(), doubts(run.results()))
 
     assert "56 verdicts were recorded from openai/qwen2.5-coder-1.5b-instruct and are replayed" in said
     assert "agree on 36 of 56 labelled statements (64 %, kappa 0.20)" in said

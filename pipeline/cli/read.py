@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 import orjson
 
 from adjudge.judges.failure import UsageError
-from adjudge.pipeline.aggregate import results_by_grader
+from adjudge.pipeline.aggregate import counting_results
 from adjudge.pipeline.display import json_text, visible, visible_json
 from adjudge.pipeline.files import storage, whole_file
 from adjudge.pipeline.grade import GradeRow, ResultRow, SummaryRow
@@ -45,13 +45,16 @@ def show(reference: str, conversation: str | None, home: Path, *, as_json: bool)
     if as_json:
         sys.stdout.write(json_text(summary))
         return
+    from adjudge.pipeline.reports.doubts import Doubts, counting_doubts
     from adjudge.pipeline.reports.run import print_run
+    from adjudge.pipeline.trust.closing import doubts_text, titled
 
-    print_run(summary, results_by_grader(run.results()), sys.stdout)
-    from adjudge.pipeline.trust.closing import verdicts_text as trusted
-
-    said = trusted(run)
-    sys.stdout.write(f"\nTrust\n\n{said}" if said else "")
+    results, found = dict[str, Counter[str]](), Doubts()
+    for _ in counting_doubts(counting_results(run.results(), results), found):
+        pass
+    print_run(summary, results, sys.stdout)
+    said = titled(doubts_text(found))
+    sys.stdout.write(f"\n{said}" if said else "")
     for name, state in run.judges().items():
         sys.stdout.write(
             f"Judge {visible(name)}: {state['calls']} calls in the last leg, {state['retries']} retries, "

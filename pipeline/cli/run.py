@@ -155,7 +155,7 @@ def _report(run: Run, summary: SummaryRow, settings: Settings) -> None:
 def _print(run: Run, summary: SummaryRow) -> None:
     from adjudge.pipeline.reports.doubts import Doubts, counting_doubts
     from adjudge.pipeline.reports.run import look_at, print_run
-    from adjudge.pipeline.trust.closing import substitutions
+    from adjudge.pipeline.trust.closing import substitutions, trust_text
 
     results: dict[str, Counter[str]] = {}
     found = Doubts()
@@ -166,13 +166,12 @@ def _print(run: Run, summary: SummaryRow) -> None:
     if look:
         sys.stdout.write("\n" + look)
     plan = run.plan()
-    if plan.head.recorded or plan.head.labels:
-        from adjudge.pipeline.trust.closing import trust_text
-
-        try:
-            sys.stdout.write("\n" + trust_text(run, plan))
-        except UsageError as error:  # labels are no part of the run
-            warn(str(error))
+    try:
+        said = trust_text(run, plan, found)
+    except UsageError as error:  # labels are no part of the run
+        warn(str(error))
+    else:
+        sys.stdout.write(f"\n{said}" if said else "")
 
 
 def _say_unreadable(plan: Plan) -> None:

@@ -13,7 +13,7 @@ from adjudge.pipeline.scoring import half_up
 from adjudge.pipeline.trust.agreement import Agreement, Disagreement, Part
 from adjudge.pipeline.trust.figures import Figure
 from adjudge.pipeline.trust.matching import Binary, Labels
-from adjudge.pipeline.trust.proportions import Interval
+from adjudge.pipeline.trust.proportions import Interval, ends
 from adjudge.pipeline.trust.requirement import Requirement
 
 MEANING = {
@@ -238,8 +238,7 @@ def _part_json(part: Part, confidence: float) -> dict[str, Any]:
         "share_met": _figure_json(met),
         "share_met_corrected": {
             "value": right.value,
-            "lower": None if right.interval is None else right.interval[0],
-            "upper": None if right.interval is None else right.interval[1],
+            **ends(right.interval),
             "unusable": right.unusable,
         },
     }
@@ -248,8 +247,7 @@ def _part_json(part: Part, confidence: float) -> dict[str, Any]:
 def _figure_json(figure: Figure) -> dict[str, Any]:
     return {
         "value": None if figure.value is None else float(figure.value),
-        "lower": None if figure.interval is None else figure.interval[0],
-        "upper": None if figure.interval is None else figure.interval[1],
+        **ends(figure.interval),
         "n": figure.n,
         "effective_n": figure.effective,
     }

@@ -14,6 +14,7 @@ from adjudge.pipeline.trust.compare import EXIT_CODES, Comparison, Table
 from adjudge.pipeline.trust.likeness import Kind
 from adjudge.pipeline.trust.paired import mcnemar
 from adjudge.pipeline.trust.pairing import Pair, Side
+from adjudge.pipeline.trust.proportions import ends
 
 LISTED = 20
 """Pairs of a kind that the text lists; JSON has all."""
@@ -182,8 +183,7 @@ def _table_json(table: Table, confidence: float) -> dict[str, Any]:
         "lost": table.lost,
         "gained": table.gained,
         "difference": None if table.difference is None else float(table.difference),
-        "lower": None if interval is None else interval[0],
-        "upper": None if interval is None else interval[1],
+        **ends(interval),
         "mcnemar_p": mcnemar(table.lost, table.gained),
         "clusters": clusters,
         "clusters_worse": worse,

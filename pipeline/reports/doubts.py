@@ -1,4 +1,4 @@
-"""What the verdicts of a run themselves say of how far they can be trusted: quotes, votes, windows. Pure."""
+"""What the verdicts of a run themselves say of how far they can be trusted: quotes, votes, models. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from adjudge.judges.calling.served import is_same_model
-from adjudge.pipeline.grade import ResultRow
+from adjudge.pipeline.grade import ResultRow, StatementRow
+
+LISTED = 5
+"""Quotes not found that are kept to be shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unverified:
+    """A quote that stands in no such turn (J6). `place`: grader and statement id, such as `service s2`."""
+
+    conversation_id: str
+    place: str
+    turn: int
+    quote: str
 
 
 @dataclass(slots=True)
@@ -16,9 +29,10 @@ class Doubts:
 
     Attributes:
         statements: of grades with statements.
-        cited: quotes, and `unverified` those of them that stand in no such turn (J6).
+        cited: quotes; `unverified` of them were not found, the first of which are in `quotes`.
         split: statements whose votes differ, errors aside (J8).
         windowed: statements that a judge saw in windows (J7).
+        sources: how many were decided by live calls, the cache and recordings.
         served: how many were decided by which model, as (asked, the model that says it answered).
     """
 
@@ -27,12 +41,36 @@ class Doubts:
     unverified: int = 0
     split: int = 0
     windowed: int = 0
+    quotes: list[Unverified] = field(default_factory=list[Unverified])
+    sources: Counter[str] = field(default_factory=Counter[str])
     served: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
 
     @property
     def substituted(self) -> dict[tuple[str, str], int]:
         """Of `served`, those in which another model answered than was asked (F16)."""
         return {pair: count for pair, count in self.served.items() if not is_same_model(*pair)}
+
+    def add(self, conversation_id: str, grader: str, statement: StatementRow) -> None:
+        """Count one statement."""
+        votes = statement.get("votes", [])
+        self.statements += 1
+        self.split += len({vote["decision"] for vote in votes} - {None}) > 1
+        self.windowed += "windows" in statement or any("windows" in vote for vote in votes)
+        if statement["source"]:
+            self.sources[statement["source"]] += 1
+        if statement["served_model"] and not votes:
+            self.served[statement["model"], statement["served_model"]] += 1
+        for citation in statement["citations"]:
+            self.cited += 1
+            if citation["verified"]:
+                continue
+            self.unverified += 1
+            if len(self.quotes) < LISTED:
+                place = f"{grader} {statement['id']}"
+                turn, quote = citation["turn"], citation["quote"]
+                self.quotes.append(
+                    Unverified(conversation_id=conversation_id, place=place, turn=turn, quote=quote)
+                )
 
 
 def doubts(rows: Iterable[ResultRow]) -> Doubts:
@@ -48,12 +86,5 @@ def counting_doubts(rows: Iterable[ResultRow], found: Doubts) -> Iterator[Result
     for row in rows:
         for grade in row["grades"]:
             for statement in grade.get("statements", []):
-                votes = statement.get("votes", [])
-                found.statements += 1
-                found.cited += len(statement["citations"])
-                found.unverified += sum(not citation["verified"] for citation in statement["citations"])
-                found.split += len({vote["decision"] for vote in votes} - {None}) > 1
-                found.windowed += "windows" in statement or any("windows" in vote for vote in votes)
-                if statement["served_model"] and not votes:
-                    found.served[statement["model"], statement["served_model"]] += 1
+                found.add(row["conversation_id"], grade["grader"], statement)
         yield row

@@ -11,7 +11,7 @@ from adjudge.pipeline.display import aligned, visible
 from adjudge.pipeline.grade import SpentRow
 from adjudge.pipeline.scoring import half_up
 from adjudge.pipeline.trust.figures import Figure
-from adjudge.pipeline.trust.proportions import wilson
+from adjudge.pipeline.trust.proportions import ends, wilson
 from adjudge.pipeline.trust.stability import Case, Repeats, Stability
 
 LISTED = 20
@@ -114,8 +114,7 @@ def _repeats_json(part: Repeats, confidence: float) -> dict[str, Any]:
         "flips": part.flips,
         "repeats": rate.n,
         "flip_rate": None if rate.value is None else float(rate.value),
-        "lower": None if rate.interval is None else rate.interval[0],
-        "upper": None if rate.interval is None else rate.interval[1],
+        **ends(rate.interval),
         "errors": _sorted(part.errors),
     }
 
@@ -133,8 +132,7 @@ def _case_json(case: Case, confidence: float) -> dict[str, Any]:
         "flips": case.flips,
         "repeats": case.repeats,
         "flip_rate": case.flips / case.repeats if case.repeats else None,
-        "lower": None if interval is None else interval[0],
-        "upper": None if interval is None else interval[1],
+        **ends(interval),
         "errors": _sorted(case.errors),
     }
 

@@ -15,6 +15,7 @@ from adjudge.pipeline.files import storage
 from adjudge.pipeline.planning.plan import PlannedGrader
 from adjudge.pipeline.suite.spec import JudgeSpec
 from adjudge.pipeline.trust.agreement import Agreement
+from adjudge.pipeline.trust.proportions import ends
 from adjudge.pipeline.trust.requirement import Requirement
 
 
@@ -100,8 +101,7 @@ def measured(
         figures = {
             key: Measured(
                 value=None if figure.value is None else float(figure.value),
-                lower=None if figure.interval is None else figure.interval[0],
-                upper=None if figure.interval is None else figure.interval[1],
+                **ends(figure.interval),
                 n=figure.n,
             )
             for key, figure in part.figures(confidence).items()

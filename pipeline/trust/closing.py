@@ -1,31 +1,27 @@
-"""What a run says at its end about how far its verdicts can be trusted: replays, labels, quotes."""
+"""What a run says at its end about how far its verdicts can be trusted: replays, labels, quotes, votes."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adjudge.pipeline.display import visible
-from adjudge.pipeline.grade import ResultRow
-from adjudge.pipeline.reports.doubts import Doubts, doubts
+from adjudge.pipeline.reports.doubts import Doubts
 from adjudge.pipeline.rundir import Run
 from adjudge.pipeline.trust.labels import read_labels
-from adjudge.pipeline.trust.quotes import Quotes, quotes, statements
 
 if TYPE_CHECKING:
     from adjudge.pipeline.planning.plan import Plan
 
 
-def trust_text(run: Run, plan: Plan) -> str:
-    """What was replayed, agreement with the suite's labels, quotes not found, votes that differ, windows.
+def trust_text(run: Run, plan: Plan, found: Doubts) -> str:
+    """What was replayed, agreement with the suite's labels, and `found`; empty where nothing is to be said.
 
     Raises:
         UsageError: a label file can't be read.
     """
-    said = "Trust\n\n"
-    replayed = sources(run.results())["recorded"]
+    said = ""
+    replayed = found.sources["recorded"]
     if replayed:
         models = sorted({spec.model for spec in plan.head.judges.values()})
         said += (
@@ -41,24 +37,34 @@ def trust_text(run: Run, plan: Plan) -> str:
 
         labels = Labels.of(read_labels(Path(file.path) for file in plan.head.labels))
         evidence = (planned.evidence for planned in plan.conversations())
-        found = agreement(judged(zip(run.results(), evidence, strict=False), labels))
-        said += short_text(found, 0.95) + "\n"
-    return said + verdicts_text(run)
+        agreed = agreement(judged(zip(run.results(), evidence, strict=False), labels))
+        said += short_text(agreed, 0.95) + "\n"
+    return titled(said + doubts_text(found))
 
 
-def verdicts_text(run: Run) -> str:
-    """What the verdicts themselves show: quotes not found, votes that differ, windows; ends in a newline."""
-    return quotes_text(quotes(run.results())) + doubts_text(doubts(run.results()))
+def titled(said: str) -> str:
+    """`said` under its heading; empty where nothing is."""
+    return f"Trust\n\n{said}" if said else ""
 
 
 def doubts_text(found: Doubts) -> str:
-    """Votes that differ and windows, in words; empty where there are none, else ends in a newline."""
-    said = [
+    """Quotes not found, votes that differ, windows, other models; empty where there are none of these."""
+    lines: list[str] = []
+    if found.cited:
+        lines.append(f"{found.unverified} of {found.cited} quotes were not found in the turn they name")
+    lines += [
+        f"  {visible(one.conversation_id)} {visible(one.place)}, turn {one.turn}: {visible(one.quote)[:90]!r}"
+        for one in found.quotes
+    ]
+    if found.unverified > len(found.quotes):
+        lines.append(f"  and {found.unverified - len(found.quotes)} more")
+    for count, what in (
         (found.split, "have votes that differ; `adjudge review` filters them by low agreement"),
         (found.windowed, "were judged window by window, since the conversation is long"),
-    ]
-    lines = [f"  {count} of {found.statements} statements {text}\n" for count, text in said if count]
-    return "".join([*lines, *(f"  {text}\n" for text in substitutions(found))])
+    ):
+        if count:
+            lines.append(f"{count} of {found.statements} statements {what}")
+    return "".join(f"  {line}\n" for line in (*lines, *substitutions(found)))
 
 
 def substitutions(found: Doubts) -> list[str]:
@@ -67,22 +73,3 @@ def substitutions(found: Doubts) -> list[str]:
         f"{count} statements were decided by {visible(served)} in place of {visible(asked)}"
         for (asked, served), count in found.substituted.items()
     ]
-
-
-def sources(rows: Iterable[ResultRow]) -> Counter[str]:
-    """How many statements were decided by live calls, the cache and recordings."""
-    return Counter(statement["source"] for _, _, statement in statements(rows) if statement["source"])
-
-
-def quotes_text(found: Quotes, listed: int = 5) -> str:
-    """Unverified quotes in words; ends in a newline, or empty where nothing was quoted."""
-    if not found.cited:
-        return ""
-    lines = [f"  {len(found.missing)} of {found.cited} quotes were not found in the turn they name"]
-    lines += [
-        f"    {visible(conversation)} {visible(statement)}, turn {turn}: {visible(quote)[:90]!r}"
-        for conversation, statement, turn, quote in found.missing[:listed]
-    ]
-    if len(found.missing) > listed:
-        lines.append(f"    and {len(found.missing) - listed} more")
-    return "\n".join(lines) + "\n"

@@ -17,7 +17,7 @@ from math import sqrt
 from statistics import NormalDist
 
 from adjudge.pipeline.trust.matching import Binary
-from adjudge.pipeline.trust.proportions import Interval, wilson_at
+from adjudge.pipeline.trust.proportions import Interval, ends, wilson_at
 
 Pair = tuple[Binary, Binary]
 """What people say, what the judge says."""
@@ -42,7 +42,7 @@ class Figure:
     @property
     def lower(self) -> float | None:
         """Lower end of the interval."""
-        return None if self.interval is None else self.interval[0]
+        return ends(self.interval)["lower"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 from statistics import NormalDist
+from typing import TypedDict
 
 Interval = tuple[float, float]
 """Lower and upper end."""
@@ -47,6 +48,19 @@ def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interva
     low = 0.0 if successes == 0 else float(betaincinv(successes, n - successes + 1, tail))
     high = 1.0 if successes == n else float(betaincinv(successes + 1, n - successes, 1 - tail))
     return low, high
+
+
+class Ends(TypedDict):
+    """An interval in what programs read; null where there is none."""
+
+    lower: float | None
+    upper: float | None
+
+
+def ends(interval: Interval | None) -> Ends:
+    """The ends of an interval, or of none."""
+    lower, upper = interval or (None, None)
+    return {"lower": lower, "upper": upper}
 
 
 def _check(successes: int, n: int, confidence: float) -> None:

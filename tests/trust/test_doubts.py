@@ -1,4 +1,4 @@
-"""Quotes beside their turns, and where verdicts came from."""
+"""What verdicts say of themselves: quotes beside their turns, votes, windows, where they came from."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any, cast
 
 from adjudge.pipeline.grade import ResultRow
 from adjudge.pipeline.reports.doubts import doubts
-from adjudge.pipeline.trust.closing import doubts_text, quotes_text, sources, substitutions
-from adjudge.pipeline.trust.quotes import quotes
+from adjudge.pipeline.trust.closing import doubts_text, substitutions
 
 
 def rows(*statements: dict[str, Any]) -> list[ResultRow]:
@@ -22,15 +21,26 @@ def test_quotes_that_were_not_found_are_counted_beside_all() -> None:
         {"turn": 2, "quote": "not \x1b there", "verified": False},
     ]
 
-    found = quotes(rows({"citations": citations}, {}))
+    found = doubts(rows({"citations": citations}, {}))
 
-    assert (found.cited, found.missing) == (2, [("c1", "g s1", 2, "not \x1b there")])
-    assert quotes_text(found).startswith("  1 of 2 quotes were not found in the turn they name\n")
-    assert "\x1b" not in quotes_text(found)
+    (quote,) = found.quotes
+    assert (found.cited, found.unverified) == (2, 1)
+    assert (quote.conversation_id, quote.place, quote.turn) == ("c1", "g s1", 2)
+    assert doubts_text(found).startswith("  1 of 2 quotes were not found in the turn they name\n")
+    assert "\x1b" not in doubts_text(found)
+
+
+def test_of_many_quotes_that_were_not_found_the_first_are_kept() -> None:
+    citations = [{"turn": 1, "quote": str(number), "verified": False} for number in range(9)]
+
+    found = doubts(rows({"citations": citations}))
+
+    assert (found.unverified, [one.quote for one in found.quotes]) == (9, list("01234"))
+    assert doubts_text(found).endswith("    and 4 more\n")
 
 
 def test_sources_say_where_verdicts_came_from() -> None:
-    assert sources(rows({}, {"source": "cache"}, {"source": None})) == {"live": 1, "cache": 1}
+    assert doubts(rows({}, {"source": "cache"}, {"source": None})).sources == {"live": 1, "cache": 1}
 
 
 def test_votes_that_differ_and_windows_are_counted() -> None:
