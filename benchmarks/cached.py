@@ -168,7 +168,8 @@ def store(desk: Path) -> None:
     from adjudge.judges.ledger.ledger import Ledger
     from adjudge.judges.ledger.record import Record
     from adjudge.judges.verdict import Attempt, Citation, Origin, Usage, Verdict
-    from adjudge.pipeline.planning.freeze import Freezing, Overrides, plan_head
+    from adjudge.pipeline.planning.freeze import Freezing, plan_head
+    from adjudge.pipeline.planning.overrides import Overrides
     from adjudge.pipeline.preview.questions import questions_of
     from adjudge.pipeline.suite.load import load_suite
 

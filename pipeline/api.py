@@ -36,7 +36,8 @@ from adjudge.pipeline.grading.session import carry_out
 from adjudge.pipeline.grading.statements import Outcome, statements_grade
 from adjudge.pipeline.grading.together import together
 from adjudge.pipeline.grading.unwatched import Unwatched
-from adjudge.pipeline.planning.freeze import Overrides, plan_run, planned_statement
+from adjudge.pipeline.planning.freeze import plan_run, planned_statement
+from adjudge.pipeline.planning.overrides import Overrides
 from adjudge.pipeline.planning.plan import PlannedGrader, PlannedStatement, options_of
 from adjudge.pipeline.rundir import Run, new_run_id, on_trial
 from adjudge.pipeline.suite.load import JudgeSpec, load_suite

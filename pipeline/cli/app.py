@@ -127,7 +127,7 @@ def run(
     The run is written to OUT/runs/<run id>; stop it at any time and `adjudge resume latest`.
     """
     from adjudge.pipeline.cli import run as cli_run
-    from adjudge.pipeline.planning.freeze import Overrides
+    from adjudge.pipeline.planning.overrides import Overrides
 
     overrides = Overrides(
         model=judge,

@@ -107,7 +107,7 @@ def why_miss(
     cache: Cache = None,
 ) -> None:
     """Say of a suite's questions which have no verdict in the cache, and what is stored instead."""
-    from adjudge.pipeline.planning.freeze import Overrides
+    from adjudge.pipeline.planning.overrides import Overrides
     from adjudge.pipeline.preview.misses import explain_misses
     from adjudge.pipeline.suite.load import load_suite
 

@@ -19,7 +19,8 @@ from adjudge.pipeline.display import json_text, visible
 from adjudge.pipeline.grade import SummaryRow
 from adjudge.pipeline.grading.bench import Lookup
 from adjudge.pipeline.grading.session import JudgeStates, carry_out
-from adjudge.pipeline.planning.freeze import Overrides, plan_run
+from adjudge.pipeline.planning.freeze import plan_run
+from adjudge.pipeline.planning.overrides import Overrides
 from adjudge.pipeline.planning.plan import Plan
 from adjudge.pipeline.reports.progress import Progress
 from adjudge.pipeline.rundir import Run, find_run, on_trial

@@ -18,7 +18,8 @@ from adjudge.judges.request import JudgeRequest, Model
 from adjudge.judges.verdict import Usage
 from adjudge.pipeline.display import visible
 from adjudge.pipeline.grading.bench import Lookup, price_of
-from adjudge.pipeline.planning.freeze import Freezing, Overrides, plan_head
+from adjudge.pipeline.planning.freeze import Freezing, plan_head
+from adjudge.pipeline.planning.overrides import Overrides
 from adjudge.pipeline.planning.plan import UnreadableRecord
 from adjudge.pipeline.preview.questions import questions_of
 from adjudge.pipeline.reports.listing import named

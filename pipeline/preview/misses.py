@@ -8,7 +8,8 @@ from pathlib import Path
 from adjudge.judges.ledger.ledger import Ledger
 from adjudge.judges.ledger.recorded import Recordings
 from adjudge.pipeline.display import visible
-from adjudge.pipeline.planning.freeze import Freezing, Overrides, plan_head
+from adjudge.pipeline.planning.freeze import Freezing, plan_head
+from adjudge.pipeline.planning.overrides import Overrides
 from adjudge.pipeline.preview.nearest import why_miss
 from adjudge.pipeline.preview.questions import questions_of
 from adjudge.pipeline.suite.load import Suite

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import adjudge
-from adjudge.pipeline.planning.freeze import Overrides
+from adjudge.pipeline.planning.overrides import Overrides
 
 if TYPE_CHECKING:
     from tests.end_to_end.conftest import Desk

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from adjudge.pipeline.planning.freeze import Overrides, plan_run
+from adjudge.pipeline.planning.freeze import plan_run
+from adjudge.pipeline.planning.overrides import Overrides
 from adjudge.pipeline.rundir import Run
 from adjudge.pipeline.suite.load import Suite, load_suite
 

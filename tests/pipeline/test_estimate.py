@@ -9,7 +9,7 @@ import pytest
 
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.grading.bench import Lookup
-from adjudge.pipeline.planning.freeze import Overrides
+from adjudge.pipeline.planning.overrides import Overrides
 from adjudge.pipeline.preview.estimate import estimate, estimate_text
 
 if TYPE_CHECKING:

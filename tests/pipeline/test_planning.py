@@ -9,7 +9,8 @@ import pytest
 
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.planning import freeze as planning
-from adjudge.pipeline.planning.freeze import Overrides, plan_run
+from adjudge.pipeline.planning.freeze import plan_run
+from adjudge.pipeline.planning.overrides import Overrides
 
 if TYPE_CHECKING:
     from tests.pipeline.conftest import NewRun, NewSuite

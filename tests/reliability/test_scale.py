@@ -19,7 +19,8 @@ import pytest
 from adjudge.judges.ledger.ledger import Ledger
 from adjudge.judges.ledger.record import Record
 from adjudge.judges.verdict import Attempt, Origin, Verdict
-from adjudge.pipeline.planning.freeze import Freezing, Overrides, plan_head
+from adjudge.pipeline.planning.freeze import Freezing, plan_head
+from adjudge.pipeline.planning.overrides import Overrides
 from adjudge.pipeline.preview.questions import questions_of
 from adjudge.pipeline.suite.load import load_suite
 from adjudge.testing import Reply, Request
