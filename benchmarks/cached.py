@@ -27,6 +27,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from contenders.job import ANSWERED, ASKED
+
 STATEMENTS = 10
 FLOOR = """
 import hashlib, json, sqlite3, sys
@@ -41,14 +43,6 @@ for line in open(f"{sys.argv[1]}/conversations.jsonl", "rb"):
         met += json.loads(value)["verdicts"][0]["decision"] == "met"
 print(met)
 """
-ASKED = (
-    "I ordered the walnut desk on the {n}th and its left drawer arrived cracked. Can you tell me what "
-    "happens now, and whether I have to pay for sending it back? The order is W-{n}, under the name of Doe."
-)
-ANSWERED = (
-    "Thank you for telling us. I have found order W-{n}: one walnut desk, delivered last week. Before we "
-    "talk about a refund, please confirm the last four digits of the card it was paid with."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ def recognises(value: Any) -> bool:
 
 
 def read(source: Source) -> Iterator[Conversation | Unreadable]:
-    """A conversation from each trajectory; the steps of its subagents stay in the metadata."""
+    """A conversation from each trajectory; the steps of nested ones stay in the metadata."""
     return one_a_record(source, _fields)
 
 
@@ -47,10 +47,9 @@ def _fields(value: Any) -> dict[str, Any]:
     turns: list[dict[str, Any]] = []
     for step in trajectory["steps"]:
         _add(mapping(step), turns, notes)
-    for agent in map(mapping, items(trajectory.get("subagent_trajectories"))):
-        notes.add(
-            f"the steps of subagent {as_text(agent.get('trajectory_id'))!r} are in the metadata, not shown"
-        )
+    for nested in map(mapping, items(trajectory.get("subagent_trajectories"))):
+        name = as_text(nested.get("trajectory_id"))
+        notes.add(f"the steps of the nested trajectory {name!r} are in the metadata, not shown")
     follows = trajectory.get("continued_trajectory_ref")
     if follows:
         notes.add(f"goes on in {as_text(follows)!r}, which is not part of this file")
@@ -129,14 +128,14 @@ def _outcome(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _result(result: dict[str, Any]) -> Any:
-    """What came back; subagents that did the work are named."""
-    agents = [
-        {"type": "subagent", "name": agent.get("trajectory_id") or agent.get("trajectory_path")}
-        for agent in map(mapping, items(result.get("subagent_trajectory_ref")))
+    """What came back; nested trajectories that did the work are named."""
+    nested = [
+        {"type": "trajectory", "name": one.get("trajectory_id") or one.get("trajectory_path")}
+        for one in map(mapping, items(result.get("subagent_trajectory_ref")))
     ]
     content = _content(result.get("content"))
-    if not agents:
+    if not nested:
         return content
     if is_list(content):
-        return [*content, *agents]
-    return [*([] if content is None else [{"type": "text", "text": content}]), *agents]
+        return [*content, *nested]
+    return [*([] if content is None else [{"type": "text", "text": content}]), *nested]

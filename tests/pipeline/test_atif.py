@@ -1,4 +1,4 @@
-"""ATIF trajectories: steps as turns, results of the same step, subagents, copied context and media."""
+"""ATIF trajectories: steps as turns, results of the same step, nested ones, copied context and media."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_images_and_recordings_are_named_by_kind_and_place(tmp_path: Path) -> No
     ]
 
 
-def test_a_subagents_work_is_named_in_the_result_and_kept_in_the_metadata(tmp_path: Path) -> None:
+def test_a_nested_trajectory_is_named_in_the_result_and_kept_in_the_metadata(tmp_path: Path) -> None:
     child = {"trajectory_id": "child", "steps": [{"source": "user", "message": "hi"}]}
     run = one(
         tmp_path,
@@ -145,9 +145,9 @@ def test_a_subagents_work_is_named_in_the_result_and_kept_in_the_metadata(tmp_pa
         subagent_trajectories=[child],
     )
 
-    assert json.loads(render(run).text.splitlines()[2])["parts"] == [{"type": "subagent", "name": "child"}]
+    assert json.loads(render(run).text.splitlines()[2])["parts"] == [{"type": "trajectory", "name": "child"}]
     assert run.metadata["subagent_trajectories"] == [child]
-    assert notes(run) == ["the steps of subagent 'child' are in the metadata, not shown"]
+    assert notes(run) == ["the steps of the nested trajectory 'child' are in the metadata, not shown"]
 
 
 def test_copied_context_and_steps_without_a_model_are_noted(tmp_path: Path) -> None:
