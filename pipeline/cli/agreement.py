@@ -7,15 +7,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
-import orjson
+from typing import TYPE_CHECKING, Literal
 
 from adjudge.judges.failure import UsageError
 from adjudge.pipeline.cli.read import concluded
 from adjudge.pipeline.display import json_text, visible
 from adjudge.pipeline.files import whole_file, whole_lines
-from adjudge.pipeline.plain import as_text, mapping
+from adjudge.pipeline.grading.frozen import frozen_conversation
+from adjudge.pipeline.plain import as_text
 from adjudge.pipeline.rundir import CONVERSATIONS, Run, find_run
 from adjudge.pipeline.trust.agreement import Key, agreement
 from adjudge.pipeline.trust.labels import Label, append_labels, latest, read_labels, write_table
@@ -170,11 +169,11 @@ def _key(by: str, run: Run) -> Key:
 
 
 def _metadata(run: Run, key: str) -> Iterator[tuple[str, str]]:
-    for line in whole_lines(run.file(CONVERSATIONS)):
-        conversation: dict[str, Any] = orjson.loads(line)
-        values = mapping(conversation.get("metadata"))
+    path, lines = run.file(CONVERSATIONS), whole_lines(run.file(CONVERSATIONS))
+    for planned in run.plan().conversations():
+        values = frozen_conversation(next(lines, b""), planned, path).metadata
         if key in values:
-            yield conversation["id"], as_text(values[key])
+            yield planned.id, as_text(values[key])
 
 
 def _write_record(path: Path, run: Run, beside: Beside) -> None:

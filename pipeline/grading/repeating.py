@@ -126,7 +126,8 @@ def _repeats(run: Run, plan: Plan, wanted: Wanted, samples: int) -> Iterator[_Re
     head = plan.head
     models, limits = head.models(), head.limits()
     lines = whole_lines(run.file(CONVERSATIONS))
-    for number, (planned, line) in enumerate(zip(plan.conversations(), lines, strict=False)):
+    for number, planned in enumerate(plan.conversations()):
+        line = next(lines, b"")
         graders = [head.grader(name) for name in planned.graders if wanted.get((number, name))]
         graders = [grader for grader in graders if grader.samples < samples]
         if not graders:

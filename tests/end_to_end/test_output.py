@@ -266,6 +266,20 @@ def test_results_that_lost_a_row_are_no_smaller_run(desk: Desk) -> None:
     assert results.read_bytes() == whole
 
 
+def test_frozen_conversations_that_lost_a_line_are_no_fewer_questions(desk: Desk) -> None:
+    desk.conversations("c1", "c2")
+    desk.suite(desk.grader("A."))
+    desk.run()
+    conversations = desk.runs[0] / "conversations.jsonl"
+    whole = conversations.read_bytes()
+    conversations.write_bytes(whole[: whole.index(b"\n") + 1])
+
+    for command in ("stability", "agreement --labels /dev/null --by metadata.k", "compare latest latest"):
+        done = desk.adjudge(*command.split())
+        assert (done.code, "is damaged" in done.err) == (4, True), command
+    assert desk.server.count == 2
+
+
 @pytest.mark.parametrize("content", ["[]", '{"main": 3}', '{"main": {}}', "{"])
 def test_what_judges_did_may_be_damaged(desk: Desk, content: str) -> None:
     desk.suite(desk.grader("A."))
